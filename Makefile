@@ -1,0 +1,62 @@
+# Everything starts from Python 3.11+ and make; PyPI is all that has to be reachable.
+#   make up      set up and run the platform        make check    format, lint, types, layers
+#   make test    set up and pass the tests          make compat   foreign clients and Apache Kafka's tools
+#   make venv    set up only                        make crash, make fuzz, make bench: slower, see docs
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV_VERSION := 0.13.7
+UV := VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help venv lock up test check format compat crash fuzz bench clean
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "kafkaesque needs Python 3.11 or newer; choose one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	$(UV) pip install --quiet --require-hashes -r requirements.lock
+	$(UV) pip install --quiet --no-deps --editable .
+	@touch $@
+
+venv: $(READY)
+
+lock: ; $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--all-extras --group dev --custom-compile-command "make lock" pyproject.toml -o requirements.lock
+
+up: $(READY)
+	$(BIN)/kafkaesque broker --listen 127.0.0.1:19092
+
+check: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+test: $(READY)
+	$(BIN)/pytest -m "not compat and not crash and not fuzz"
+
+compat: $(READY)
+	$(BIN)/pytest -m compat tests/compat
+
+crash: $(READY)
+	$(BIN)/pytest -m crash tests/crash
+
+fuzz: $(READY)
+	$(BIN)/pytest -m fuzz tests/crash
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist

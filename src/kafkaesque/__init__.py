@@ -1,0 +1,32 @@
+"""Kafkaesque: an event-streaming platform that installs with pip.
+
+The names in `__all__` are the public ones; each is imported when it is first used, so that
+`import kafkaesque` costs nothing and a broker process loads no client.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kafkaesque.errors import KafkaError
+
+__all__ = ["KafkaError", "__version__"]
+
+__version__: str
+
+_HOMES = {"KafkaError": "kafkaesque.errors"}
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        value: object = import_module("importlib.metadata").version("kafkaesque-broker")
+    elif name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    else:
+        raise AttributeError(f"module 'kafkaesque' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

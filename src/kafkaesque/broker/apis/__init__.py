@@ -1,0 +1,83 @@
+"""THE table: every API that the broker serves, with its versions and its function. ApiVersions is
+computed from it.
+
+A function takes a context and a request and returns the response, or something to await for it, or
+None for no response. What it does before it returns is its ordered stage: it runs when the request
+arrives, in order.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+from kafkaesque.broker.apis.alter_configs import alter_configs, incremental_alter_configs
+from kafkaesque.broker.apis.api_versions import api_versions
+from kafkaesque.broker.apis.context import Context
+from kafkaesque.broker.apis.create_partitions import create_partitions
+from kafkaesque.broker.apis.create_topics import create_topics
+from kafkaesque.broker.apis.delete_groups import delete_groups
+from kafkaesque.broker.apis.delete_records import delete_records
+from kafkaesque.broker.apis.delete_topics import delete_topics
+from kafkaesque.broker.apis.describe_cluster import describe_cluster
+from kafkaesque.broker.apis.describe_configs import describe_configs
+from kafkaesque.broker.apis.describe_groups import describe_groups
+from kafkaesque.broker.apis.describe_log_dirs import describe_log_dirs
+from kafkaesque.broker.apis.describe_topic_partitions import describe_topic_partitions
+from kafkaesque.broker.apis.fetch import fetch
+from kafkaesque.broker.apis.find_coordinator import find_coordinator
+from kafkaesque.broker.apis.heartbeat import heartbeat
+from kafkaesque.broker.apis.init_producer_id import init_producer_id
+from kafkaesque.broker.apis.join_group import join_group
+from kafkaesque.broker.apis.leave_group import leave_group
+from kafkaesque.broker.apis.list_groups import list_groups
+from kafkaesque.broker.apis.list_offsets import list_offsets
+from kafkaesque.broker.apis.metadata import metadata
+from kafkaesque.broker.apis.offset_commit import offset_commit
+from kafkaesque.broker.apis.offset_delete import offset_delete
+from kafkaesque.broker.apis.offset_fetch import offset_fetch
+from kafkaesque.broker.apis.offset_for_leader_epoch import offset_for_leader_epoch
+from kafkaesque.broker.apis.produce import produce
+from kafkaesque.broker.apis.sync_group import sync_group
+
+__all__ = ["APIS", "Api", "Context"]
+
+
+class Api(NamedTuple):
+    key: int
+    name: str
+    min_version: int
+    max_version: int
+    handle: Callable[[Context, Any], Any | Awaitable[Any] | None]
+
+
+_TABLE = (
+    Api(0, "Produce", 0, 13, produce),
+    Api(1, "Fetch", 4, 18, fetch),
+    Api(2, "ListOffsets", 1, 11, list_offsets),
+    Api(3, "Metadata", 0, 13, metadata),
+    Api(8, "OffsetCommit", 2, 10, offset_commit),
+    Api(9, "OffsetFetch", 1, 10, offset_fetch),
+    Api(10, "FindCoordinator", 0, 6, find_coordinator),
+    Api(11, "JoinGroup", 0, 9, join_group),
+    Api(12, "Heartbeat", 0, 4, heartbeat),
+    Api(13, "LeaveGroup", 0, 5, leave_group),
+    Api(14, "SyncGroup", 0, 5, sync_group),
+    Api(15, "DescribeGroups", 0, 6, describe_groups),
+    Api(16, "ListGroups", 0, 5, list_groups),
+    Api(18, "ApiVersions", 0, 4, api_versions),
+    Api(19, "CreateTopics", 2, 7, create_topics),
+    Api(20, "DeleteTopics", 1, 6, delete_topics),
+    Api(21, "DeleteRecords", 0, 2, delete_records),
+    Api(22, "InitProducerId", 0, 5, init_producer_id),
+    Api(23, "OffsetForLeaderEpoch", 2, 4, offset_for_leader_epoch),
+    Api(32, "DescribeConfigs", 1, 4, describe_configs),
+    Api(33, "AlterConfigs", 0, 2, alter_configs),
+    Api(35, "DescribeLogDirs", 1, 4, describe_log_dirs),
+    Api(37, "CreatePartitions", 0, 3, create_partitions),
+    Api(42, "DeleteGroups", 0, 2, delete_groups),
+    Api(44, "IncrementalAlterConfigs", 0, 1, incremental_alter_configs),
+    Api(47, "OffsetDelete", 0, 0, offset_delete),
+    Api(60, "DescribeCluster", 0, 2, describe_cluster),
+    Api(75, "DescribeTopicPartitions", 0, 0, describe_topic_partitions),
+)
+
+APIS: dict[int, Api] = {api.key: api for api in _TABLE}

@@ -1,0 +1,155 @@
+"""AlterConfigs (33), versions 0–2, and IncrementalAlterConfigs (44), versions 0–1.
+
+The first replaces all of a resource's settings; the second (KIP-339) sets, deletes, appends to or
+subtracts from single ones. Either changes all that it names or nothing, and answers when the change
+is durable and in effect.
+"""
+
+from collections.abc import Mapping
+from enum import IntEnum
+
+from kafkaesque.broker.apis.context import Context
+from kafkaesque.broker.broker_settings import BROKER_SETTINGS
+from kafkaesque.broker.config import NODE_ID
+from kafkaesque.broker.metadata import Resource
+from kafkaesque.broker.settings import Kind, Setting
+from kafkaesque.broker.topic_settings import TOPIC_SETTINGS
+from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.protocol.messages.alter_configs import (
+    AlterConfigsRequest,
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    AlterConfigsResponse,
+)
+from kafkaesque.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from kafkaesque.protocol.messages.incremental_alter_configs import (
+    AlterConfigsResource as IncrementalResource,
+)
+from kafkaesque.protocol.messages.incremental_alter_configs import (
+    AlterConfigsResourceResponse as IncrementalResourceResponse,
+)
+
+Changes = Mapping[str, str | None]
+
+
+class Operation(IntEnum):
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+async def alter_configs(ctx: Context, request: AlterConfigsRequest) -> AlterConfigsResponse:
+    responses = []
+    for resource in request.resources:
+        response = AlterConfigsResourceResponse(
+            resource_type=resource.resource_type,
+            resource_name=resource.resource_name,
+            error_message=None,
+        )
+        responses.append(response)
+        try:
+            await _alter(ctx, resource, _replacement(ctx, resource), request.validate_only)
+        except KafkaError as error:
+            response.error_code, response.error_message = error.code, error.message
+    return AlterConfigsResponse(responses=responses)
+
+
+async def incremental_alter_configs(
+    ctx: Context, request: IncrementalAlterConfigsRequest
+) -> IncrementalAlterConfigsResponse:
+    responses = []
+    for resource in request.resources:
+        response = IncrementalResourceResponse(
+            resource_type=resource.resource_type,
+            resource_name=resource.resource_name,
+            error_message=None,
+        )
+        responses.append(response)
+        try:
+            await _alter(ctx, resource, _increment(ctx, resource), request.validate_only)
+        except KafkaError as error:
+            response.error_code, response.error_message = error.code, error.message
+    return IncrementalAlterConfigsResponse(responses=responses)
+
+
+async def _alter(
+    ctx: Context,
+    resource: AlterConfigsResource | IncrementalResource,
+    changes: Changes,
+    validate_only: bool,
+) -> None:
+    broker = ctx.broker
+    if resource.resource_type == Resource.TOPIC:
+        topic = broker.topics.named(resource.resource_name)
+        broker.topics.check_configs(topic, changes)
+        if not validate_only:
+            await broker.topics.configure(topic, changes)
+        return
+    for name, value in changes.items():
+        if not BROKER_SETTINGS[name].dynamic:
+            message = f"{name} is read at start: set it with `kafkaesque broker --set {name}=…`"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, message)
+        if value is not None:
+            BROKER_SETTINGS[name].parse(value)
+    if not validate_only:
+        await broker.metadata.configure_broker(changes)
+
+
+def _replacement(ctx: Context, resource: AlterConfigsResource) -> Changes:
+    """What has to change for the resource to have exactly these settings."""
+    _, current = _known(ctx, resource)
+    wanted = {config.name: config.value for config in resource.configs}
+    return {**dict.fromkeys(current), **wanted}
+
+
+def _increment(ctx: Context, resource: IncrementalResource) -> Changes:
+    settings, current = _known(ctx, resource)
+    changes: dict[str, str | None] = {}
+    for config in resource.configs:
+        if config.name in changes:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{config.name} is changed twice")
+        if config.name not in settings:
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"there is no setting {config.name}")
+        changes[config.name] = _changed(ctx, settings[config.name], current, config)
+    return changes
+
+
+def _known(
+    ctx: Context, resource: AlterConfigsResource | IncrementalResource
+) -> tuple[Mapping[str, Setting], Mapping[str, str]]:
+    """The settings that the resource can have, and those that it has."""
+    if resource.resource_type == Resource.TOPIC:
+        return TOPIC_SETTINGS, ctx.broker.topics.named(resource.resource_name).overrides
+    if resource.resource_type != Resource.BROKER:
+        message = f"resource type {resource.resource_type} has no settings here"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, message)
+    if resource.resource_name not in ("", str(NODE_ID)):
+        message = f"there is no broker {resource.resource_name}: this one is {NODE_ID}"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, message)
+    for config in resource.configs:
+        if config.name not in BROKER_SETTINGS:
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"there is no setting {config.name}")
+    return BROKER_SETTINGS, ctx.broker.config.dynamic
+
+
+def _changed(
+    ctx: Context, setting: Setting, current: Mapping[str, str], config: AlterableConfig
+) -> str | None:
+    if config.config_operation == Operation.DELETE:
+        return None
+    if config.config_operation == Operation.SET:
+        return config.value
+    if setting.kind is not Kind.LIST:
+        message = f"{setting.name} is not a list: it can be set or deleted"
+        raise KafkaError(ErrorCode.INVALID_CONFIG, message)
+    before = current.get(setting.name, setting.default)
+    has = [part for part in before.split(",") if part]
+    given = [part for part in (config.value or "").split(",") if part]
+    if config.config_operation == Operation.APPEND:
+        return ",".join(has + [part for part in given if part not in has])
+    return ",".join(part for part in has if part not in given)

@@ -1,0 +1,30 @@
+"""What a handler knows of the request beside the request itself."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kafkaesque.broker.config import NODE_ID, Listener
+from kafkaesque.protocol.header import RequestHeader
+
+if TYPE_CHECKING:
+    from kafkaesque.broker.broker import Broker
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One request's surroundings."""
+
+    broker: "Broker"
+    listener: Listener
+    header: RequestHeader
+    client_host: str
+
+    @property
+    def version(self) -> int:
+        return self.header.api_version
+
+    @property
+    def advertised(self) -> tuple[int, str, int]:
+        """(node id, host, port) that this client is told to come back to."""
+        host = self.listener.advertised_host or self.listener.host
+        return NODE_ID, host, self.listener.advertised_port or self.listener.port

@@ -1,0 +1,43 @@
+"""DeleteRecords (21), versions 0–2. The log start moves up; −1 means the high watermark.
+
+Answered when the new start is durable: what was deleted stays deleted.
+"""
+
+from kafkaesque.broker.apis.context import Context
+from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+
+
+async def delete_records(ctx: Context, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+    response = DeleteRecordsResponse(
+        topics=[
+            DeleteRecordsTopicResult(
+                name=topic.name,
+                partitions=[_delete(ctx, topic.name, wanted) for wanted in topic.partitions],
+            )
+            for topic in request.topics
+        ]
+    )
+    await ctx.broker.storage.checkpoint_log_starts()
+    return response
+
+
+def _delete(
+    ctx: Context, name: str, wanted: DeleteRecordsPartition
+) -> DeleteRecordsPartitionResult:
+    result = DeleteRecordsPartitionResult(partition_index=wanted.partition_index, low_watermark=-1)
+    try:
+        topic = ctx.broker.topics.named(name)
+        if topic.is_internal or topic.config.cleanup_policy == ("compact",):
+            raise KafkaError(ErrorCode.POLICY_VIOLATION)
+        partition = topic.partition(wanted.partition_index)
+        result.low_watermark = partition.delete_records(wanted.offset)
+    except KafkaError as error:
+        result.error_code = error.code
+    return result

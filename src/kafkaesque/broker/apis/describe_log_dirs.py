@@ -1,0 +1,47 @@
+"""DescribeLogDirs (35), versions 1–4. One directory, what is in it, and, from version 4, the room
+there is.
+"""
+
+import shutil
+from collections.abc import Iterable
+
+from kafkaesque.broker.apis.context import Context
+from kafkaesque.broker.topics import Topic
+from kafkaesque.protocol.messages.describe_log_dirs import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+
+
+def describe_log_dirs(ctx: Context, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+    wanted: dict[str, Iterable[int]] = {t.name: range(len(t.partitions)) for t in ctx.broker.topics}
+    if request.topics is not None:
+        wanted = {topic.topic: topic.partitions for topic in request.topics}
+    result = DescribeLogDirsResult(
+        log_dir=ctx.broker.storage.path,
+        topics=[
+            _describe(topic, wanted[topic.name])
+            for topic in ctx.broker.topics
+            if topic.name in wanted
+        ],
+    )
+    if ctx.broker.storage.is_durable:
+        usage = shutil.disk_usage(ctx.broker.storage.path)
+        result.total_bytes, result.usable_bytes = usage.total, usage.free
+    return DescribeLogDirsResponse(results=[result])
+
+
+def _describe(topic: Topic, indexes: Iterable[int]) -> DescribeLogDirsTopic:
+    return DescribeLogDirsTopic(
+        name=topic.name,
+        partitions=[
+            DescribeLogDirsPartition(
+                partition_index=index, partition_size=topic.partitions[index].log.size
+            )
+            for index in indexes
+            if 0 <= index < len(topic.partitions)
+        ],
+    )

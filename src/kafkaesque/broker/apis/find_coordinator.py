@@ -1,0 +1,46 @@
+"""FindCoordinator (10), versions 0–6. This node coordinates every group.
+
+Version 4 asks for several at once (KIP-699). Transactions and share groups have no coordinator yet:
+their clients are refused with INVALID_REQUEST and a reason, since "not available" would make them
+ask for ever.
+"""
+
+from kafkaesque.broker.apis.context import Context
+from kafkaesque.errors import ErrorCode
+from kafkaesque.protocol.messages.find_coordinator import (
+    Coordinator,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+
+_GROUP = 0
+_KINDS = {1: "transactions", 2: "share groups"}
+
+
+def find_coordinator(ctx: Context, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+    keys = request.coordinator_keys if ctx.version >= 4 else [request.key]
+    coordinators = [_find(ctx, key, request.key_type) for key in keys]
+    if ctx.version >= 4:
+        return FindCoordinatorResponse(coordinators=coordinators)
+    only = coordinators[0]
+    return FindCoordinatorResponse(
+        error_code=only.error_code,
+        error_message=only.error_message,
+        node_id=only.node_id,
+        host=only.host,
+        port=only.port,
+    )
+
+
+def _find(ctx: Context, key: str, key_type: int) -> Coordinator:
+    if key_type != _GROUP:
+        kind = _KINDS.get(key_type, f"coordinators of type {key_type}")
+        return Coordinator(
+            key=key,
+            node_id=-1,
+            port=-1,
+            error_code=ErrorCode.INVALID_REQUEST,
+            error_message=f"{kind} are not implemented (NOT_IMPLEMENTED.md)",
+        )
+    node_id, host, port = ctx.advertised
+    return Coordinator(key=key, node_id=node_id, host=host, port=port, error_message=None)

@@ -1,0 +1,98 @@
+"""Metadata (3), versions 0–13. Who leads what: this node leads everything.
+
+- No topics in the request: none; null (or empty in version 0): all.
+- A topic that is not there is created if the client allows it and `auto.create.topics.enable` is
+  set; the answer waits until it is, instead of sending the client away to try again.
+- Version 10 brings topic ids (KIP-516), 12 asks by id alone.
+"""
+
+from collections.abc import Awaitable
+
+from kafkaesque.broker.apis.context import Context
+from kafkaesque.broker.config import NODE_ID
+from kafkaesque.broker.partition import LEADER_EPOCH
+from kafkaesque.broker.topics import NewTopic, Topic, check_topic_name
+from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from kafkaesque.protocol.schema import ZERO_UUID
+
+
+def metadata(
+    ctx: Context, request: MetadataRequest
+) -> MetadataResponse | Awaitable[MetadataResponse]:
+    topics = ctx.broker.topics
+    if request.topics is None or (ctx.version == 0 and not request.topics):
+        return _response(ctx, [_describe(topic) for topic in topics if not _is_unused(topic)])
+    missing = [
+        wanted.name for wanted in request.topics if wanted.name and wanted.name not in topics
+    ]
+    auto_create = ctx.broker.config["auto.create.topics.enable"]
+    if missing and request.allow_auto_topic_creation and auto_create:
+        return _create_first(ctx, request.topics, missing)
+    return _response(ctx, [_look_up(ctx, wanted) for wanted in request.topics])
+
+
+async def _create_first(
+    ctx: Context, wanted: list[MetadataRequestTopic], missing: list[str]
+) -> MetadataResponse:
+    for name in dict.fromkeys(missing):
+        try:
+            await ctx.broker.topics.create(NewTopic(name))
+        except KafkaError as error:
+            if error.code not in (
+                ErrorCode.TOPIC_ALREADY_EXISTS,
+                ErrorCode.INVALID_TOPIC_EXCEPTION,
+                ErrorCode.KAFKA_STORAGE_ERROR,
+            ):
+                raise
+    return _response(ctx, [_look_up(ctx, topic) for topic in wanted])
+
+
+def _look_up(ctx: Context, wanted: MetadataRequestTopic) -> MetadataResponseTopic:
+    try:
+        if wanted.topic_id == ZERO_UUID:
+            check_topic_name(wanted.name or "")
+        return _describe(ctx.broker.topics.find(wanted.name or "", wanted.topic_id))
+    except KafkaError as error:
+        name = wanted.name if wanted.name or ctx.version >= 12 else ""
+        return MetadataResponseTopic(error_code=error.code, name=name, topic_id=wanted.topic_id)
+
+
+def _is_unused(topic: Topic) -> bool:
+    """An internal topic that nobody has caused a record in: Kafka creates it only then."""
+    return topic.is_internal and topic.partitions[0].log.end_offset == 0
+
+
+def _describe(topic: Topic) -> MetadataResponseTopic:
+    return MetadataResponseTopic(
+        name=topic.name,
+        topic_id=topic.id,
+        is_internal=topic.is_internal,
+        partitions=[
+            MetadataResponsePartition(
+                partition_index=index,
+                leader_id=NODE_ID,
+                leader_epoch=LEADER_EPOCH,
+                replica_nodes=[NODE_ID],
+                isr_nodes=[NODE_ID],
+            )
+            for index in range(len(topic.partitions))
+        ],
+    )
+
+
+def _response(ctx: Context, topics: list[MetadataResponseTopic]) -> MetadataResponse:
+    node_id, host, port = ctx.advertised
+    return MetadataResponse(
+        brokers=[MetadataResponseBroker(node_id=node_id, host=host, port=port)],
+        cluster_id=ctx.broker.cluster_id,
+        controller_id=NODE_ID,
+        topics=topics,
+    )

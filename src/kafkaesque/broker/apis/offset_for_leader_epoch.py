@@ -1,0 +1,43 @@
+"""OffsetForLeaderEpoch (23), versions 2–4. Where an epoch ended: ours, the only one, ends at the
+high watermark.
+
+Clients ask after a reconnect to learn whether what they have read was truncated (KIP-320). It never
+is.
+"""
+
+from kafkaesque.broker.apis.context import Context
+from kafkaesque.broker.partition import LEADER_EPOCH, check_leader_epoch
+from kafkaesque.errors import KafkaError
+from kafkaesque.protocol.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopicResult,
+)
+
+
+def offset_for_leader_epoch(
+    ctx: Context, request: OffsetForLeaderEpochRequest
+) -> OffsetForLeaderEpochResponse:
+    return OffsetForLeaderEpochResponse(
+        topics=[
+            OffsetForLeaderTopicResult(
+                topic=topic.topic,
+                partitions=[_end(ctx, topic.topic, wanted) for wanted in topic.partitions],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _end(ctx: Context, topic: str, wanted: OffsetForLeaderPartition) -> EpochEndOffset:
+    answer = EpochEndOffset(partition=wanted.partition)
+    try:
+        partition = ctx.broker.topics.named(topic).partition(wanted.partition)
+        check_leader_epoch(wanted.current_leader_epoch)
+        if wanted.leader_epoch == LEADER_EPOCH:
+            answer.leader_epoch, answer.end_offset = LEADER_EPOCH, partition.high_watermark
+    except KafkaError as error:
+        answer.error_code = error.code
+    return answer

@@ -1,0 +1,129 @@
+"""Produce (0), versions 0–13. The ordered stage appends; the waiting stage answers when it is
+durable.
+
+- acks=0 gets no response; acks=1 is answered when appended; acks=all when on disk, or, with
+  write.caching, at once.
+- Each partition fails or succeeds alone.
+- Versions 0–2 carry message formats before record batches and are refused with UNSUPPORTED_VERSION.
+  They are advertised nevertheless: without them librdkafka silently stops compressing.
+- Version 7 allows zstd (KIP-110), 8 names the records at fault (KIP-467), 13 names topics by id
+  (KIP-516).
+"""
+
+import asyncio
+from collections.abc import Awaitable
+
+from kafkaesque.broker.apis.context import Context
+from kafkaesque.broker.partition import KeylessRecordsError
+from kafkaesque.broker.topics import Topic
+from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.protocol.messages.produce import (
+    BatchIndexAndErrorMessage,
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+from kafkaesque.records.compression import Codec
+
+_ATTRIBUTES = 22
+_ZSTD = bytes([Codec.ZSTD])
+
+Waiting = list[tuple[PartitionProduceResponse, "asyncio.Future[None]"]]
+
+
+def produce(
+    ctx: Context, request: ProduceRequest
+) -> ProduceResponse | Awaitable[ProduceResponse] | None:
+    waiting: Waiting = []
+    response = ProduceResponse(
+        responses=[_append_topic(ctx, request.acks, topic, waiting) for topic in request.topic_data]
+    )
+    if request.acks == 0:
+        return None
+    if waiting:
+        return _when_durable(response, waiting, request.timeout_ms)
+    return response
+
+
+def _append_topic(
+    ctx: Context, acks: int, data: TopicProduceData, waiting: Waiting
+) -> TopicProduceResponse:
+    answers = []
+    for partition in data.partition_data:
+        answer = PartitionProduceResponse(index=partition.index, base_offset=-1)
+        answers.append(answer)
+        try:
+            topic = ctx.broker.topics.find(data.name, data.topic_id)
+            _append(ctx, acks, topic, partition, answer, waiting)
+        except KafkaError as error:
+            _refuse(answer, error)
+    return TopicProduceResponse(name=data.name, topic_id=data.topic_id, partition_responses=answers)
+
+
+def _append(
+    ctx: Context,
+    acks: int,
+    topic: Topic,
+    data: PartitionProduceData,
+    answer: PartitionProduceResponse,
+    waiting: Waiting,
+) -> None:
+    partition = topic.partition(data.index)
+    records = memoryview(data.records or b"")
+    _check_request(ctx.version, acks, topic, records)
+    header = partition.append(records)
+    answer.base_offset = header.base_offset
+    answer.log_start_offset = partition.log.log_start_offset
+    if topic.config.log_append_time:
+        answer.log_append_time_ms = header.max_timestamp
+    if acks == -1 and (future := partition.durable(header.next_offset)):
+        waiting.append((answer, future))
+
+
+def _check_request(version: int, acks: int, topic: Topic, records: memoryview) -> None:
+    if version < 3:
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "Produce is supported from version 3 on")
+    if acks not in (-1, 0, 1):
+        raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks={acks}: -1, 0 or 1")
+    if topic.is_internal:
+        message = f"{topic.name} is the broker's own: clients may read it, not write it"
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
+    if acks == -1 and topic.config.min_insync_replicas > 1:
+        message = f"min.insync.replicas={topic.config.min_insync_replicas} on a single node"
+        raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS, message)
+    if version < 7 and records[_ATTRIBUTES : _ATTRIBUTES + 1] == _ZSTD:
+        message = "zstd needs Produce 7 or later"
+        raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, message)
+
+
+async def _when_durable(
+    response: ProduceResponse, waiting: Waiting, timeout_ms: int
+) -> ProduceResponse:
+    late = KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"not on disk within {timeout_ms} ms")
+    pending = {id(answer): answer for answer, _ in waiting}
+    try:
+        async with asyncio.timeout(timeout_ms / 1000):
+            for answer, future in waiting:
+                try:
+                    await future
+                except KafkaError as error:
+                    _refuse(answer, error)
+                del pending[id(answer)]
+    except TimeoutError:
+        for answer in pending.values():
+            _refuse(answer, late)
+    return response
+
+
+def _refuse(answer: PartitionProduceResponse, error: KafkaError) -> None:
+    answer.error_code = error.code
+    answer.error_message = error.message
+    answer.base_offset = -1
+    if isinstance(error, KeylessRecordsError):
+        answer.record_errors = [
+            BatchIndexAndErrorMessage(batch_index=i, batch_index_error_message=error.message)
+            for i in error.indexes
+        ]

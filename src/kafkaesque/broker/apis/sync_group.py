@@ -1,0 +1,42 @@
+"""SyncGroup (14), versions 0–5. The leader brings the assignment; everyone gets their share of it.
+
+Answered when the assignment is durable in `__consumer_offsets`. Version 3 brings static members, 5
+checks the protocol.
+"""
+
+from collections.abc import Awaitable
+from typing import cast
+
+from kafkaesque.broker.apis.context import Context
+from kafkaesque.errors import ErrorCode
+from kafkaesque.groups.events import Sync, SyncReply
+from kafkaesque.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+
+def sync_group(
+    ctx: Context, request: SyncGroupRequest
+) -> SyncGroupResponse | Awaitable[SyncGroupResponse]:
+    if not request.group_id:
+        return SyncGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
+    reply = ctx.broker.coordinator.future()
+    sync = Sync(
+        token=reply,
+        generation=request.generation_id,
+        member_id=request.member_id,
+        group_instance_id=request.group_instance_id,
+        protocol_type=request.protocol_type,
+        protocol_name=request.protocol_name,
+        assignments={given.member_id: given.assignment for given in request.assignments},
+    )
+    ctx.broker.coordinator.ask(request.group_id, sync)
+    return _answer(reply)
+
+
+async def _answer(reply: Awaitable[object]) -> SyncGroupResponse:
+    synced = cast(SyncReply, await reply)
+    return SyncGroupResponse(
+        error_code=synced.error,
+        protocol_type=synced.protocol_type,
+        protocol_name=synced.protocol_name,
+        assignment=synced.assignment,
+    )

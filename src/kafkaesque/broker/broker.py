@@ -1,0 +1,150 @@
+"""The broker: builds every part and holds them together. One event loop owns all of it.
+
+`open` replays the internal topics, `start` begins the regular work, `close` stops it and marks the
+data clean. It listens to nobody: server.py does.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from uuid import UUID
+
+from kafkaesque.groups.table import GroupTable
+from kafkaesque.log.directory import DataDirectory
+
+from kafkaesque.broker.config import BrokerConfig, Config
+from kafkaesque.broker.coordinator import Coordinator
+from kafkaesque.broker.disk import Disk
+from kafkaesque.broker.fetch_sessions import FetchSessions
+from kafkaesque.broker.metadata import Metadata
+from kafkaesque.broker.partition import Watcher
+from kafkaesque.broker.state_log import StateLog
+from kafkaesque.broker.storage import DiskStorage, MemoryStorage, Storage
+from kafkaesque.broker.topics import METADATA_TOPIC, OFFSETS_TOPIC, Topic, Topics
+from kafkaesque.groups.group import GroupConfig
+from kafkaesque.log.files import Files, OsFiles
+from kafkaesque.types import Clock, TopicPartition
+
+logger = logging.getLogger(__name__)
+
+_METADATA_TOPIC_ID = UUID(int=1)
+"""Kafka's own id of the metadata topic."""
+
+_INTERNAL = {"cleanup.policy": "compact"}
+_REVIVE_SECONDS = 1.0
+_EXPIRE_SECONDS = 60.0
+
+
+class Broker:
+    """One node: its topics, groups and producers."""
+
+    def __init__(self, config: Config, storage: Storage, disk: Disk, clock: Clock) -> None:
+        self.config = config
+        self.storage = storage
+        self.disk = disk
+        self.clock = clock
+        self.cluster_id = storage.cluster_id
+        self.topics = Topics(storage, config)
+        self.fetch_sessions = FetchSessions(
+            config["max.incremental.fetch.session.cache.slots"], clock
+        )
+        self.long_polls: set[Watcher] = set()
+        self.metadata: Metadata
+        self.coordinator: Coordinator
+        self._regular_work: list[asyncio.Task[None]] = []
+
+    @classmethod
+    async def open(cls, given: BrokerConfig, clock: Clock, files: Files | None = None) -> "Broker":
+        """Open the data and replay it. Raises StartError if it cannot be used."""
+        disk = Disk(asyncio.get_running_loop())
+        storage: Storage = MemoryStorage(disk, clock)
+        if given.data_dir is not None:
+            directory = DataDirectory.open(files or OsFiles(), str(given.data_dir))
+            storage = DiskStorage(directory, disk, clock)
+        broker = cls(Config(dict(given.settings)), storage, disk, clock)
+        await broker._load()
+        for stray in storage.strays():
+            logger.warning("%s is on disk, but no topic of that name is known: left alone", stray)
+        return broker
+
+    def start(self) -> None:
+        """Begin what has to be done from time to time."""
+        checkpoint_ms = self.config["log.flush.offset.checkpoint.interval.ms"]
+        retention_ms = self.config["log.retention.check.interval.ms"]
+        for seconds, work in (
+            (checkpoint_ms / 1000, self._checkpoint),
+            (retention_ms / 1000, self._enforce_retention),
+            (_REVIVE_SECONDS, self.storage.revive),
+            (_EXPIRE_SECONDS, self._expire),
+        ):
+            self._regular_work.append(asyncio.create_task(_every(seconds, work)))
+        self.coordinator.start()
+
+    def stop_waiting(self) -> None:
+        """Answer everyone who waits for something that may never come: the broker is stopping."""
+        self.coordinator.stop()
+        for watcher in tuple(self.long_polls):
+            watcher.wake()
+
+    async def close(self) -> None:
+        for task in self._regular_work:
+            task.cancel()
+        await asyncio.gather(*self._regular_work, return_exceptions=True)
+        await self.storage.close()
+        self.disk.close()
+
+    async def delete_topic(self, topic: Topic) -> None:
+        """Delete a topic, and with it what groups have committed for it."""
+        await self.topics.delete(topic)
+        await self.coordinator.delete_topic(topic.name)
+
+    async def _load(self) -> None:
+        name = TopicPartition(METADATA_TOPIC, 0)
+        partition = self.storage.open(name, _METADATA_TOPIC_ID, self.config.topic(_INTERNAL))
+        self.metadata = Metadata(StateLog(partition, self.clock), self.topics, self.config)
+        self.topics.journal = self.metadata
+        self.metadata.load()
+        if OFFSETS_TOPIC not in self.topics:
+            await self.topics.create_internal(OFFSETS_TOPIC, _INTERNAL)
+        offsets = StateLog(self.topics.named(OFFSETS_TOPIC).partition(0), self.clock)
+        table = GroupTable(self._group_config())
+        offsets.replay(table.replay)
+        table.finish_replay(self.clock())
+        self.coordinator = Coordinator(table, offsets, self.clock)
+
+    def _group_config(self) -> GroupConfig:
+        return GroupConfig(
+            min_session_timeout_ms=self.config["group.min.session.timeout.ms"],
+            max_session_timeout_ms=self.config["group.max.session.timeout.ms"],
+            max_size=self.config["group.max.size"],
+            initial_rebalance_delay_ms=self.config["group.initial.rebalance.delay.ms"],
+        )
+
+    async def _checkpoint(self) -> None:
+        await self.metadata.compact()
+        await self.coordinator.compact()
+        await self.storage.checkpoint_log_starts()
+        await self.storage.checkpoint()
+
+    async def _enforce_retention(self) -> None:
+        now_ms = self.clock()
+        for topic in list(self.topics):
+            for partition in topic.partitions:
+                partition.enforce_retention(now_ms)
+        await self.storage.checkpoint_log_starts()
+
+    async def _expire(self) -> None:
+        silent_since = self.clock() - self.config["producer.id.expiration.ms"]
+        for topic in self.topics:
+            for partition in topic.partitions:
+                partition.producers.expire(silent_since)
+        await self.coordinator.expire(self.config["offsets.retention.minutes"] * 60_000)
+
+
+async def _every(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
+    while True:
+        await asyncio.sleep(seconds)
+        try:
+            await work()
+        except Exception:
+            logger.exception("%s failed, and will be tried again", work.__name__)

@@ -1,0 +1,140 @@
+"""How a broker is configured: where it listens, where it keeps its files, its settings and a
+topic's.
+
+Names, kinds and defaults are Kafka's. A topic setting that is not set on the topic follows the
+broker setting named by `follows`, as in Kafka. `Config` holds the parsed broker settings and can
+change while the broker runs; `TopicConfig` is what one topic's settings come to, rebuilt whenever
+either changes.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kafkaesque.broker.broker_settings import BROKER_SETTINGS
+from kafkaesque.broker.topic_settings import TOPIC_SETTINGS
+from kafkaesque.errors import ErrorCode, KafkaError, StartError
+from kafkaesque.log.log import LogConfig
+
+NODE_ID = 1
+"""The one node of this cluster. Rack, controller and every leader are this."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicConfig:
+    """One topic's settings, parsed: what the partition needs on the hot path."""
+
+    log: LogConfig
+    cleanup_policy: tuple[str, ...]
+    max_message_bytes: int
+    log_append_time: bool
+    timestamp_before_max_ms: int
+    timestamp_after_max_ms: int
+    min_insync_replicas: int
+    write_caching: bool
+
+    @property
+    def compacted(self) -> bool:
+        return "compact" in self.cleanup_policy
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """An address to bind, and the address that clients are told to come back to."""
+
+    host: str
+    port: int
+    advertised_host: str | None = None
+    advertised_port: int | None = None
+
+
+@dataclass(slots=True)
+class Config:
+    """The broker's settings: those given at start, and those set over the wire since."""
+
+    static: dict[str, str]
+    dynamic: dict[str, str] = field(default_factory=dict)
+    _parsed: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Parse again: called after `dynamic` has changed."""
+        self._parsed = {name: s.parse(self.text(name)) for name, s in BROKER_SETTINGS.items()}
+
+    def text(self, name: str) -> str:
+        default = BROKER_SETTINGS[name].default
+        return self.dynamic.get(name, self.static.get(name, default))
+
+    def __getitem__(self, name: str) -> Any:
+        return self._parsed[name]
+
+    def topic_text(self, overrides: Mapping[str, str], name: str) -> str:
+        setting = TOPIC_SETTINGS[name]
+        if name in overrides:
+            return overrides[name]
+        return self.text(setting.follows) if setting.follows else setting.default
+
+    def topic(self, overrides: Mapping[str, str]) -> TopicConfig:
+        """What these overrides come to; raises INVALID_CONFIG for one that is unknown or wrong."""
+        for name in overrides:
+            if name not in TOPIC_SETTINGS:
+                raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}")
+        value = {n: s.parse(self.topic_text(overrides, n)) for n, s in TOPIC_SETTINGS.items()}
+        return TopicConfig(
+            log=LogConfig(
+                segment_bytes=value["segment.bytes"],
+                segment_ms=value["segment.ms"],
+                segment_index_bytes=value["segment.index.bytes"],
+                index_interval_bytes=value["index.interval.bytes"],
+                retention_bytes=value["retention.bytes"],
+                retention_ms=value["retention.ms"],
+            ),
+            cleanup_policy=value["cleanup.policy"],
+            max_message_bytes=value["max.message.bytes"],
+            log_append_time=value["message.timestamp.type"] == "LogAppendTime",
+            timestamp_before_max_ms=value["message.timestamp.before.max.ms"],
+            timestamp_after_max_ms=value["message.timestamp.after.max.ms"],
+            min_insync_replicas=value["min.insync.replicas"],
+            write_caching=value["write.caching"] and not _asks_for_flushes(overrides),
+        )
+
+
+def _asks_for_flushes(overrides: Mapping[str, str]) -> bool:
+    """Without write caching every acknowledged record is flushed: as often as anyone can ask."""
+    return "flush.messages" in overrides or "flush.ms" in overrides
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerConfig:
+    """What a broker is started with. `data_dir=None` keeps everything in memory."""
+
+    listeners: tuple[Listener, ...]
+    data_dir: Path | None
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, listeners: Iterable[Listener], data_dir: Path | None, settings: Mapping[str, str]
+    ) -> "BrokerConfig":
+        """Check the settings: a wrong one is refused before anything is opened."""
+        for name, text in settings.items():
+            if name not in BROKER_SETTINGS:
+                raise StartError(_unknown_setting(name))
+            try:
+                BROKER_SETTINGS[name].parse(text)
+            except KafkaError as error:
+                raise StartError(f"--set {name}={text}: {error.message}") from None
+        return cls(tuple(listeners), data_dir, dict(settings))
+
+
+def _unknown_setting(name: str) -> str:
+    if name in TOPIC_SETTINGS:
+        follows = TOPIC_SETTINGS[name].follows
+        cure = f"set its default with --set {follows}=…" if follows else "set it on a topic"
+        return f"--set {name}: that is a topic's setting; {cure}"
+    known = [known for known in BROKER_SETTINGS if known.split(".")[0] == name.split(".")[0]]
+    known = known or sorted(BROKER_SETTINGS)
+    return f"--set {name}: no such setting; did you mean one of {', '.join(known)}?"

@@ -1,0 +1,134 @@
+"""Fetch sessions (KIP-227): a consumer names its partitions once, then only what has changed.
+
+A session remembers, for each partition, where the consumer reads and what it was last told. A
+request of epoch 0 starts one, later epochs continue it, −1 ends it or goes without. An incremental
+response holds only partitions with records, an error, or a high watermark or log start that has
+moved.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+from uuid import UUID
+
+from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.protocol.messages.fetch import FetchPartition, FetchRequest
+from kafkaesque.protocol.schema import ZERO_UUID
+from kafkaesque.types import Clock
+
+_INITIAL, _FINAL = 0, -1
+_MAX_EPOCH = 2**31 - 1
+_EVICTABLE_AFTER_MS = 120_000
+
+Key: TypeAlias = tuple[str, UUID, int]
+
+
+@dataclass(slots=True)
+class Wanted:
+    """A partition that a consumer reads, where it is, and what it was last told."""
+
+    topic: str
+    topic_id: UUID
+    partition: int
+    offset: int
+    max_bytes: int
+    current_leader_epoch: int
+    told: tuple[int, int] | None = None
+    """High watermark and log start of the last response, or None before the first."""
+
+
+@dataclass(slots=True)
+class Session:
+    """The partitions of one fetch. Id 0 is a fetch without a session, forgotten afterwards."""
+
+    id: int = 0
+    epoch: int = 1
+    incremental: bool = False
+    used_ms: int = 0
+    wanted: dict[Key, Wanted] = field(default_factory=dict)
+
+    def want(self, request: FetchRequest) -> None:
+        for topic in request.topics:
+            for partition in topic.partitions:
+                self._want(topic.topic, topic.topic_id, partition)
+
+    def _want(self, topic: str, topic_id: UUID, partition: FetchPartition) -> None:
+        key = (topic, topic_id, partition.partition)
+        known = self.wanted.get(key)
+        if known is None:
+            self.wanted[key] = Wanted(
+                topic,
+                topic_id,
+                partition.partition,
+                partition.fetch_offset,
+                partition.partition_max_bytes,
+                partition.current_leader_epoch,
+            )
+        else:
+            known.offset = partition.fetch_offset
+            known.max_bytes = partition.partition_max_bytes
+            known.current_leader_epoch = partition.current_leader_epoch
+
+    def forget(self, request: FetchRequest) -> None:
+        for topic in request.forgotten_topics_data:
+            for partition in topic.partitions:
+                self.wanted.pop((topic.topic, topic.topic_id, partition), None)
+
+    def to_the_end(self, keys: Iterable[Key]) -> None:
+        """Partitions that have just been served wait their turn: others come first next time."""
+        for key in keys:
+            if wanted := self.wanted.pop(key, None):
+                self.wanted[key] = wanted
+
+
+class FetchSessions:
+    """The sessions of all consumers; when there is no room, a fetch simply goes without."""
+
+    def __init__(self, slots: int, clock: Clock) -> None:
+        self._slots = slots
+        self._clock = clock
+        self._sessions: dict[int, Session] = {}
+        self._next_id = 1
+
+    def resolve(self, request: FetchRequest) -> Session:
+        """The session that this request starts, continues, or goes without."""
+        if request.session_epoch in (_INITIAL, _FINAL):
+            self._sessions.pop(request.session_id, None)
+            session = self._new() if request.session_epoch == _INITIAL else Session()
+            session.want(request)
+            return session
+        session = self._known(request)
+        session.used_ms = self._clock()
+        session.epoch = 1 if session.epoch == _MAX_EPOCH else session.epoch + 1
+        session.incremental = True
+        session.forget(request)
+        session.want(request)
+        return session
+
+    def _known(self, request: FetchRequest) -> Session:
+        session = self._sessions.get(request.session_id)
+        if session is None:
+            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        if session.epoch != request.session_epoch:
+            raise KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        by_id = any(topic_id != ZERO_UUID for _, topic_id, _ in session.wanted)
+        named = any(topic.topic_id == ZERO_UUID for topic in request.topics)
+        if session.wanted and request.topics and by_id == named:
+            raise KafkaError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
+        return session
+
+    def _new(self) -> Session:
+        now_ms = self._clock()
+        if len(self._sessions) >= self._slots and not self._evict(now_ms):
+            return Session()
+        session = Session(id=self._next_id, used_ms=now_ms)
+        self._next_id = 1 if self._next_id == _MAX_EPOCH else self._next_id + 1
+        self._sessions[session.id] = session
+        return session
+
+    def _evict(self, now_ms: int) -> bool:
+        oldest = min(self._sessions.values(), key=lambda session: session.used_ms, default=None)
+        if oldest is None or now_ms - oldest.used_ms < _EVICTABLE_AFTER_MS:
+            return False
+        del self._sessions[oldest.id]
+        return True

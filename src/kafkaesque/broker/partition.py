@@ -1,0 +1,335 @@
+"""A partition: its log, its producers, how far readers may see, and who waits for that to move.
+
+On the route of a produced record, between apis/produce.py and log/log.py:
+  validate the header → duplicate? → stamp offset (and time) → log.append → ask for a flush
+Appending is ordered and synchronous; waiting is not. One flush is in flight at a time, and every
+append that it covers is answered when it returns (group commit). The high watermark is the flushed
+offset, so nobody reads a record that a power cut could take back; under `write.caching` it is the
+appended offset.
+
+A flush that fails takes the partition offline: what the page cache holds can no longer be believed.
+`reopen` drops what was never acknowledged, scans the log again and brings the partition back.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from typing import Protocol
+
+from kafkaesque.broker.config import TopicConfig
+from kafkaesque.broker.disk import Disk
+from kafkaesque.broker.producers import Producers
+from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.log.log import Flush, Log, Segment, Slice
+from kafkaesque.records.batch import (
+    NO_TIMESTAMP,
+    BatchHeader,
+    crc_matches,
+    read_header,
+    records,
+    stamp,
+    stamp_append_time,
+)
+from kafkaesque.records.compression import Codec
+from kafkaesque.types import Clock, TopicPartition
+
+LEADER_EPOCH = 0
+"""One node leads for ever, and never truncates what was visible: there is one epoch."""
+
+logger = logging.getLogger(__name__)
+
+
+class Watcher(Protocol):
+    """Someone who waits for more to become visible: a long-polling fetch."""
+
+    def more(self, size: int) -> None: ...
+    def wake(self) -> None: ...
+
+
+class KeylessRecordsError(KafkaError):
+    """Records without a key on a compacted topic, by their index in the batch."""
+
+    def __init__(self, indexes: list[int]) -> None:
+        super().__init__(
+            ErrorCode.INVALID_RECORD, "Compacted topic cannot accept message without key"
+        )
+        self.indexes = indexes
+
+
+class Partition:
+    """One partition on the event loop. Nothing here is called from another thread."""
+
+    def __init__(
+        self,
+        name: TopicPartition,
+        log: Log,
+        config: TopicConfig,
+        disk: Disk,
+        clock: Clock,
+    ) -> None:
+        self.name = name
+        self.log = log
+        self.config = config
+        self.producers = _restore_producers(log)
+        self.high_watermark = log.end_offset
+        self.offline: str | None = None
+        self._disk = disk
+        self._clock = clock
+        self._flushing = False
+        self._unflushed: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._removable: list[Segment] = []
+        self._watchers: set[Watcher] = set()
+        self._visible_size = log.size
+        self._last_append_time = NO_TIMESTAMP
+
+    @property
+    def last_stable_offset(self) -> int:
+        return self.high_watermark
+
+    def append(self, batch: memoryview, header: BatchHeader | None = None) -> BatchHeader:
+        """Append one batch as a client sent it, stamped in place; the header says where it went.
+
+        A retried batch is not appended again: its header comes back with the original offset.
+        """
+        self.check_online()
+        header = header or self._validated(batch)
+        if header.producer_id >= 0 and (there := self.producers.check(header)):
+            return header._replace(base_offset=there.base_offset, max_timestamp=there.append_time)
+        now_ms = self._clock()
+        stamp(batch, 0, self.log.end_offset, LEADER_EPOCH)
+        if self.config.log_append_time:
+            stamp_append_time(batch, 0, self._append_time(now_ms))
+            header = read_header(batch)
+        else:
+            header = header._replace(base_offset=self.log.end_offset, leader_epoch=LEADER_EPOCH)
+        self.log.append(batch, header, now_ms)
+        self.producers.update(header, now_ms)
+        if self.config.write_caching:
+            self._advance(self.log.end_offset, self.log.size)
+        else:
+            self._flush()
+        return header
+
+    def durable(self, offset: int) -> asyncio.Future[None] | None:
+        """A future that is done when acks=all may be answered for everything before `offset`; None:
+        now.
+        """
+        return None if self.config.write_caching else self.flushed(offset)
+
+    def flushed(self, offset: int) -> asyncio.Future[None] | None:
+        """A future that is done when everything before `offset` is on disk; None: it is."""
+        if offset <= self.log.flushed_offset:
+            return None
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._unflushed.append((offset, future))
+        self._flush()
+        return future
+
+    def read(self, offset: int, max_bytes: int, limit: int, *, min_one: bool = True) -> Slice:
+        self.check_online()
+        return self.log.read(offset, max_bytes, limit, min_one=min_one)
+
+    def watch(self, watcher: Watcher) -> None:
+        self._watchers.add(watcher)
+
+    def unwatch(self, watcher: Watcher) -> None:
+        self._watchers.discard(watcher)
+
+    def configure(self, config: TopicConfig) -> None:
+        self.config = config
+        self.log.config = config.log
+        if config.write_caching:
+            self._advance(self.log.end_offset, self.log.size)
+
+    def delete_records(self, offset: int) -> int:
+        """Raise the log start offset to `offset`; −1 means the high watermark."""
+        self.check_online()
+        offset = self.high_watermark if offset == -1 else offset
+        if not 0 <= offset <= self.high_watermark:
+            message = f"{offset} is not between 0 and the high watermark {self.high_watermark}"
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, message)
+        self._removable += self.log.delete_before(offset)
+        return self.log.log_start_offset
+
+    def enforce_retention(self, now_ms: int) -> None:
+        if self.offline is None and "delete" in self.config.cleanup_policy:
+            self._removable += self.log.enforce_retention(now_ms)
+
+    def take_removable(self) -> list[Segment]:
+        """Segments below the log start: storage.py removes them once that start is durable."""
+        removable, self._removable = self._removable, []
+        return removable
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether something was appended since the last checkpoint."""
+        return self.log.recovery_point < self.log.end_offset
+
+    async def checkpoint(self) -> None:
+        """Write index and producers out up to here: the next unclean start scans from this point
+        on.
+        """
+        offset, producers = self.log.end_offset, self.producers.snapshot()
+        if waiting := self.flushed(offset):
+            await waiting
+        checkpoint = self.log.checkpoint((offset, producers))
+        if checkpoint:
+            await self._disk.run(checkpoint.run)
+            self.log.end_checkpoint(checkpoint)
+
+    async def reopen(self) -> None:
+        """After a failed flush: drop what was never acknowledged, scan again, come back."""
+        await self._disk.run(self.log.recover_from_failed_flush)
+        self.producers = _restore_producers(self.log)
+        self.high_watermark = self.log.end_offset
+        self._visible_size = self.log.size
+        logger.warning("%s is back online: %s", self.name, " ".join(self.log.recovery.sentences))
+        self.offline = None
+
+    def close(self) -> None:
+        """No more reads or writes: those who wait are told that the partition is gone."""
+        self.offline = "closed"
+        self._refuse_unflushed(KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        self.wake_watchers()
+
+    def wake_watchers(self) -> None:
+        """Let those who wait look again: something has happened that is not an append."""
+        for watcher in tuple(self._watchers):
+            watcher.wake()
+
+    def _validated(self, batch: memoryview) -> BatchHeader:
+        header = read_header(batch)
+        if header.size != len(batch):
+            code = (
+                ErrorCode.INVALID_RECORD if header.size < len(batch) else ErrorCode.CORRUPT_MESSAGE
+            )
+            raise KafkaError(code, "a produce request carries exactly one whole record batch")
+        if header.size > self.config.max_message_bytes:
+            message = (
+                f"{header.size} bytes exceed max.message.bytes={self.config.max_message_bytes}"
+            )
+            raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, message)
+        if not crc_matches(batch, 0, header):
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, "the batch's CRC does not match its bytes")
+        self._check_header(header)
+        if self.config.compacted:
+            keyless = [i for i, record in enumerate(records(batch)) if record.key is None]
+            if keyless:
+                raise KeylessRecordsError(keyless)
+        return header
+
+    def _check_header(self, header: BatchHeader) -> None:
+        reason = None
+        if header.count < 1 or header.count != header.last_offset_delta + 1:
+            reason = f"{header.count} records, but last offset delta {header.last_offset_delta}"
+        elif header.is_control:
+            reason = "control batches come from the broker alone"
+        elif header.producer_id >= 0 and (header.base_sequence < 0 or header.producer_epoch < 0):
+            reason = "a producer id needs an epoch and a sequence"
+        elif header.attributes & 7 > Codec.ZSTD:
+            reason = f"there is no codec {header.attributes & 7}"
+        if reason:
+            raise KafkaError(ErrorCode.INVALID_RECORD, reason)
+        if header.is_transactional:
+            raise KafkaError(ErrorCode.INVALID_TXN_STATE, "transactions are not implemented")
+        if not self.config.log_append_time:
+            self._check_timestamps(header)
+
+    def _check_timestamps(self, header: BatchHeader) -> None:
+        now_ms = self._clock()
+        ahead = header.max_timestamp - now_ms
+        behind = now_ms - header.base_timestamp if header.base_timestamp >= 0 else 0
+        if (
+            ahead > self.config.timestamp_after_max_ms
+            or behind > self.config.timestamp_before_max_ms
+        ):
+            message = f"timestamps {header.base_timestamp}…{header.max_timestamp} are out of bounds"
+            raise KafkaError(ErrorCode.INVALID_TIMESTAMP, message)
+
+    def _append_time(self, now_ms: int) -> int:
+        """The broker's clock, but never behind the last stamp: clients compare and set by it."""
+        if (
+            self._last_append_time == NO_TIMESTAMP
+            and self.log.end_offset > self.log.log_start_offset
+        ):
+            last = next(self.log.headers(self.log.end_offset - 1))
+            self._last_append_time = last.max_timestamp if last.is_log_append_time else NO_TIMESTAMP
+        self._last_append_time = max(now_ms, self._last_append_time)
+        return self._last_append_time
+
+    def check_online(self) -> None:
+        if self.offline is not None:
+            raise KafkaError(
+                ErrorCode.KAFKA_STORAGE_ERROR, f"{self.name} is offline: {self.offline}"
+            )
+
+    def _flush(self) -> None:
+        if self._flushing:
+            return
+        flush = self.log.begin_flush()
+        if flush is None:
+            self._advance(self.log.flushed_offset, self.log.size)
+            return
+        self._flushing = True
+        size = self.log.size
+        done = self._disk.run(flush.run)
+        done.add_done_callback(lambda done: self._flush_ended(flush, size, done))
+
+    def _flush_ended(self, flush: Flush, size: int, done: asyncio.Future[None]) -> None:
+        self._flushing = False
+        if error := done.exception():
+            self._go_offline(error)
+            return
+        self.log.end_flush(flush)
+        unflushed = self._unflushed
+        while unflushed and unflushed[0][0] <= flush.end_offset:
+            future = unflushed.popleft()[1]
+            if not future.done():
+                future.set_result(None)
+        self._advance(flush.end_offset, size)
+        if self.log.end_offset > flush.end_offset and not self.config.write_caching:
+            self._flush()
+
+    def _advance(self, offset: int, size: int) -> None:
+        """Move the high watermark and tell those who wait for it."""
+        if offset <= self.high_watermark:
+            return
+        self.high_watermark = offset
+        more = size - self._visible_size
+        self._visible_size = size
+        for watcher in tuple(self._watchers):
+            watcher.more(more)
+
+    def _go_offline(self, error: BaseException) -> None:
+        self.offline = str(error)
+        logger.error("%s goes offline: flush failed: %s", self.name, error)
+        self._refuse_unflushed(KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, self.offline))
+        self.wake_watchers()
+
+    def _refuse_unflushed(self, error: KafkaError) -> None:
+        while self._unflushed:
+            future = self._unflushed.popleft()[1]
+            if not future.done():
+                future.set_exception(error)
+
+
+def check_leader_epoch(epoch: int) -> None:
+    """A client that knows another epoch has old metadata, or ours is (KIP-320). −1: it does not
+    say.
+    """
+    if epoch > LEADER_EPOCH:
+        raise KafkaError(ErrorCode.UNKNOWN_LEADER_EPOCH)
+
+
+def _restore_producers(log: Log) -> Producers:
+    """The last snapshot, and the headers of every batch since.
+
+    A checkpoint without a snapshot says that there were no producers: nothing before it matters.
+    """
+    offset, producers = log.recovery_point, Producers()
+    if found := log.latest_snapshot(log.end_offset):
+        offset, producers = found[0], Producers.restore(found[1])
+    if offset < log.end_offset:
+        for header in log.headers(max(offset, log.log_start_offset)):
+            producers.update(header, header.max_timestamp)
+    return producers

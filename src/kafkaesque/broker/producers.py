@@ -1,0 +1,137 @@
+"""What a partition remembers of its idempotent producers, so that a retried batch is appended once.
+
+For each producer id: its epoch and its last five batches (clients keep at most five in flight).
+  a batch that is one of the five        → a duplicate: answered with its *original* offset
+  the next sequence, or a new epoch at 0 → appended
+  anything else                          → OUT_OF_ORDER_SEQUENCE_NUMBER
+An id that is not known may start anywhere (its state has expired, or its records are deleted).
+Pure: partition.py asks `check` before it appends and tells `update` after; at start the same
+`update` replays the headers of the log from the last snapshot on.
+
+A snapshot: count u32, then per producer: id i64, epoch i16, last timestamp i64, batches u8, and per
+batch: base sequence i32, last sequence i32, base offset i64, append time i64 (−1: create time).
+"""
+
+import struct
+from collections import deque
+from dataclasses import dataclass, field
+
+from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.records.batch import BatchHeader
+
+BATCHES_KEPT = 5
+_COUNT = struct.Struct(">I")
+_PRODUCER = struct.Struct(">qhqB")
+_BATCH = struct.Struct(">iiqq")
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """A batch that is in the log: where its records begin, and when the broker stamped it, if it
+    did.
+    """
+
+    base_sequence: int
+    last_sequence: int
+    base_offset: int
+    append_time: int
+
+
+@dataclass(slots=True)
+class _Producer:
+    epoch: int
+    last_timestamp: int = 0
+    batches: deque[Appended] = field(default_factory=lambda: deque(maxlen=BATCHES_KEPT))
+
+
+class Producers:
+    """The idempotent producers of one partition."""
+
+    def __init__(self) -> None:
+        self._producers: dict[int, _Producer] = {}
+
+    def __len__(self) -> int:
+        return len(self._producers)
+
+    def check(self, header: BatchHeader) -> Appended | None:
+        """None: append it. An `Appended`: it is there already. Otherwise raises the protocol's
+        error.
+        """
+        producer = self._producers.get(header.producer_id)
+        if producer is None:
+            return None
+        if header.producer_epoch < producer.epoch:
+            message = f"producer epoch {header.producer_epoch} is behind {producer.epoch}"
+            raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH, message)
+        if header.producer_epoch > producer.epoch:
+            if header.base_sequence != 0:
+                raise _out_of_order(header, 0)
+            return None
+        for batch in producer.batches:
+            if batch.base_sequence == header.base_sequence and (
+                batch.last_sequence == header.last_sequence
+            ):
+                return batch
+        expected = _next_sequence(producer.batches[-1].last_sequence)
+        if header.base_sequence != expected:
+            raise _out_of_order(header, expected)
+        return None
+
+    def update(self, header: BatchHeader, now_ms: int) -> None:
+        """Note a batch that has been appended. `header` is the stamped one."""
+        if header.producer_id < 0:
+            return
+        producer = self._producers.get(header.producer_id)
+        if producer is None or producer.epoch != header.producer_epoch:
+            producer = self._producers[header.producer_id] = _Producer(header.producer_epoch)
+        producer.last_timestamp = now_ms
+        append_time = header.max_timestamp if header.is_log_append_time else -1
+        producer.batches.append(
+            Appended(header.base_sequence, header.last_sequence, header.base_offset, append_time)
+        )
+
+    def expire(self, before_ms: int) -> None:
+        """Forget producers that have been silent since before then."""
+        silent = [pid for pid, p in self._producers.items() if p.last_timestamp < before_ms]
+        for producer_id in silent:
+            del self._producers[producer_id]
+
+    def snapshot(self) -> bytes:
+        parts = [_COUNT.pack(len(self._producers))]
+        for producer_id, producer in self._producers.items():
+            parts.append(
+                _PRODUCER.pack(
+                    producer_id, producer.epoch, producer.last_timestamp, len(producer.batches)
+                )
+            )
+            parts += [
+                _BATCH.pack(b.base_sequence, b.last_sequence, b.base_offset, b.append_time)
+                for b in producer.batches
+            ]
+        return b"".join(parts)
+
+    @classmethod
+    def restore(cls, snapshot: bytes) -> "Producers":
+        """Read a snapshot back. The log guards it with a CRC, so it is whole or absent."""
+        producers = cls()
+        (count,) = _COUNT.unpack_from(snapshot)
+        position = _COUNT.size
+        for _ in range(count):
+            producer_id, epoch, timestamp, batches = _PRODUCER.unpack_from(snapshot, position)
+            position += _PRODUCER.size
+            producer = producers._producers[producer_id] = _Producer(epoch, timestamp)
+            for _ in range(batches):
+                producer.batches.append(Appended(*_BATCH.unpack_from(snapshot, position)))
+                position += _BATCH.size
+        return producers
+
+
+def _next_sequence(sequence: int) -> int:
+    return 0 if sequence == 0x7FFFFFFF else sequence + 1
+
+
+def _out_of_order(header: BatchHeader, expected: int) -> KafkaError:
+    message = (
+        f"producer {header.producer_id} sent sequence {header.base_sequence}, expected {expected}"
+    )
+    return KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, message)

@@ -1,0 +1,150 @@
+"""The process: open the broker, listen, say so, and stop cleanly on SIGTERM or Ctrl-C.
+
+`run` is what the command line calls. `Server` is startup → listening → shutdown, and is what a
+program that runs a broker inside its own loop uses.
+"""
+
+import asyncio
+import errno
+import gc
+import logging
+import resource
+import signal
+import sys
+import time
+from dataclasses import replace
+
+from kafkaesque.broker.broker import Broker
+from kafkaesque.broker.config import BrokerConfig, Listener
+from kafkaesque.broker.connection import Connection
+from kafkaesque.errors import StartError
+from kafkaesque.types import Clock
+
+logger = logging.getLogger(__name__)
+
+_DRAIN_SECONDS = 5.0
+_BACKLOG = 1024
+
+
+def wall_clock() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class Server:
+    """A broker and the sockets it listens on."""
+
+    def __init__(self, config: BrokerConfig, clock: Clock = wall_clock) -> None:
+        self._config = config
+        self._clock = clock
+        self._servers: list[asyncio.Server] = []
+        self._connections: set[Connection] = set()
+        self._idle_check: asyncio.Task[None] | None = None
+        self.listeners: list[Listener] = []
+        self.broker: Broker
+
+    async def start(self) -> None:
+        """Open the data, then listen. Raises StartError, and leaves nothing open, if either cannot
+        be.
+        """
+        self.broker = await Broker.open(self._config, self._clock)
+        try:
+            for listener in self._config.listeners:
+                await self._listen(listener)
+        except BaseException:
+            await self.stop()
+            raise
+        self.broker.start()
+        self._idle_check = asyncio.create_task(self._close_idle_connections())
+
+    async def stop(self) -> None:
+        """Answer what has been asked, close the connections, then the broker."""
+        for server in self._servers:
+            server.close()
+        if self._idle_check:
+            self._idle_check.cancel()
+        self.broker.stop_waiting()
+        deadline = asyncio.get_running_loop().time() + _DRAIN_SECONDS
+        while any(connection.is_busy for connection in self._connections):
+            if asyncio.get_running_loop().time() > deadline:
+                break
+            await asyncio.sleep(0.01)
+        for connection in tuple(self._connections):
+            connection.close()
+        await self.broker.close()
+
+    async def _listen(self, listener: Listener) -> None:
+        # The advertised port of port 0 is known only once it is bound: connections read `bound`.
+        bound = [listener]
+        loop = asyncio.get_running_loop()
+        try:
+            server = await loop.create_server(
+                lambda: Connection(self.broker, bound[0], self._connections),
+                listener.host,
+                listener.port,
+                backlog=_BACKLOG,
+            )
+        except OSError as error:
+            raise StartError(_cannot_listen(listener, error)) from error
+        port = server.sockets[0].getsockname()[1]
+        bound[0] = replace(listener, port=port)
+        self._servers.append(server)
+        self.listeners.append(bound[0])
+
+    async def _close_idle_connections(self) -> None:
+        idle_seconds = self.broker.config["connections.max.idle.ms"] / 1000
+        while True:
+            await asyncio.sleep(min(idle_seconds, 30))
+            silent_since = asyncio.get_running_loop().time() - idle_seconds
+            for connection in tuple(self._connections):
+                if connection.last_heard < silent_since and not connection.is_busy:
+                    connection.close()
+
+
+def _cannot_listen(listener: Listener, error: OSError) -> str:
+    address = f"{listener.host}:{listener.port}"
+    if error.errno == errno.EADDRINUSE:
+        return f"{address} is in use: stop what listens there, or choose another port with --port"
+    why = error.strerror or error
+    return f"cannot listen on {address}: {why}; choose an address with --host and --port"
+
+
+async def _serve(config: BrokerConfig) -> None:
+    server = Server(config)
+    loop = asyncio.get_running_loop()
+    stopped = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopped.set)
+    await server.start()
+    sys.stdout.write(f"{_where(server, config)}\n")
+    sys.stdout.flush()
+    # What lives now lives as long as the process: the collector need not look at it again.
+    gc.collect()
+    gc.freeze()
+    await stopped.wait()
+    logger.info("stopping")
+    await server.stop()
+
+
+def _where(server: Server, config: BrokerConfig) -> str:
+    addresses = ", ".join(f"{listener.host}:{listener.port}" for listener in server.listeners)
+    kept = f"data in {config.data_dir}" if config.data_dir else "in memory"
+    return f"kafkaesque broker listening on {addresses} ({kept}); stop with Ctrl-C"
+
+
+def run(config: BrokerConfig) -> None:
+    """Run a broker until it is told to stop."""
+    sys.setswitchinterval(0.0005)
+    _allow_many_files()
+    try:
+        import uvloop
+    except ImportError:
+        asyncio.run(_serve(config))
+    else:
+        uvloop.run(_serve(config))
+
+
+def _allow_many_files() -> None:
+    """A partition is an open file and a connection is one too: take all that the system grants."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

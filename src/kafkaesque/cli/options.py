@@ -1,0 +1,66 @@
+"""What options are made of: addresses, listeners, name=value pairs.
+
+Each parser takes the text of one option. What it cannot read is a usage error (exit code 2) that
+shows the form it expected.
+"""
+
+from typing import NamedTuple
+
+import typer
+
+DEFAULT_PORT = 9092
+
+
+class Address(NamedTuple):
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class Listen(NamedTuple):
+    """Where to bind, and what clients are told, if that is something else."""
+
+    bind: Address
+    advertised: Address | None
+
+
+class Pair(NamedTuple):
+    name: str
+    value: str
+
+
+def parse_address(text: str, default_port: int | None = None) -> Address:
+    """HOST:PORT; an IPv6 host stands in brackets, as in a URL."""
+    host, colon, port = text.strip().rpartition(":")
+    if default_port is not None and (not colon or port.endswith("]")):
+        host, port = text.strip(), str(default_port)
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        raise typer.BadParameter(f"{text!r}: write an IPv6 address in brackets, [::1]:9092")
+    if not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
+        raise typer.BadParameter(f"{text!r} is not HOST:PORT, as in 127.0.0.1:9092")
+    return Address(host, int(port))
+
+
+def parse_listen(text: str) -> Listen:
+    """HOST:PORT to bind, or HOST:PORT=HOST:PORT to bind and to advertise."""
+    bind, equals, advertised = text.partition("=")
+    return Listen(parse_address(bind), parse_address(advertised) if equals else None)
+
+
+def parse_brokers(text: str) -> list[Address]:
+    """HOST:PORT,…; without a port it is Kafka's."""
+    try:
+        return [parse_address(part, DEFAULT_PORT) for part in text.split(",")]
+    except typer.BadParameter as error:
+        raise typer.BadParameter(error.message, param_hint="--brokers") from None
+
+
+def parse_pair(text: str) -> Pair:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise typer.BadParameter(f"{text!r} is not name=value, as in retention.ms=60000")
+    return Pair(name.strip(), value.strip())

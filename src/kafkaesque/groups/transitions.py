@@ -1,0 +1,267 @@
+"""What a group does with each event in each of its states: TRANSITIONS, at the end, has them all.
+
+A function here decides (who asks, may it, what does it change) and calls the group's own steps. It
+answers each request once, now or later, and with Kafka's answer, to the error code.
+
+Above: group.py, whose `handle` looks the function up. Beside: joins.py, for the longest of them.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from kafkaesque.errors import ErrorCode
+from kafkaesque.groups.events import (
+    CheckCommit,
+    Delete,
+    Expire,
+    Heartbeat,
+    Join,
+    Leave,
+    LeaveReply,
+    Leaving,
+    Left,
+    Removed,
+    Reply,
+    State,
+    Sync,
+    SyncReply,
+    Tick,
+)
+from kafkaesque.groups.joins import join, join_dead
+
+if TYPE_CHECKING:
+    from kafkaesque.groups.group import Group
+
+Transition: TypeAlias = "Callable[[Group, Any, int], None]"
+
+
+def sync_refused(group: "Group", event: Sync, now_ms: int) -> None:
+    """There is nothing to hand out: the next generation has not begun."""
+    error = _sync_error(group, event)
+    group.emit(SyncReply(event.token, error or ErrorCode.REBALANCE_IN_PROGRESS))
+
+
+def sync_completing(group: "Group", event: Sync, now_ms: int) -> None:
+    """Followers wait for the leader, whose Sync brings the assignments."""
+    error = _sync_error(group, event)
+    if error:
+        group.emit(SyncReply(event.token, error))
+        return
+    member = group.roster.members[event.member_id]
+    if member.sync_token is not None:
+        group.emit(SyncReply(member.sync_token, ErrorCode.REBALANCE_IN_PROGRESS))
+    member.sync_token = event.token
+    group.mark_synced(event.member_id)
+    if event.member_id == group.leader:
+        group.assign(event.assignments, now_ms)
+
+
+def sync_stable(group: "Group", event: Sync, now_ms: int) -> None:
+    error = _sync_error(group, event)
+    if error:
+        group.emit(SyncReply(event.token, error))
+        return
+    member = group.roster.members[event.member_id]
+    member.renew(now_ms)
+    group.mark_synced(event.member_id)
+    group.emit(group.synced(event.token, member))
+
+
+def _sync_error(group: "Group", event: Sync) -> ErrorCode:
+    error = _member_error(group, event)
+    if error:
+        return error
+    if event.protocol_type not in (None, group.protocol_type):
+        return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    if event.protocol_name not in (None, group.protocol_name):
+        return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    return ErrorCode.NONE
+
+
+def _member_error(group: "Group", event: Sync | Heartbeat | CheckCommit) -> ErrorCode:
+    error = group.roster.check(event.member_id, event.group_instance_id)
+    if not error and event.generation != group.generation:
+        return ErrorCode.ILLEGAL_GENERATION
+    return error
+
+
+def heartbeat(group: "Group", event: Heartbeat, now_ms: int) -> None:
+    error = _member_error(group, event)
+    if not error:
+        group.roster.members[event.member_id].renew(now_ms)
+    group.emit(Reply(event.token, error))
+
+
+def heartbeat_preparing(group: "Group", event: Heartbeat, now_ms: int) -> None:
+    """This is how members learn that they have to join again."""
+    error = _member_error(group, event)
+    if not error:
+        group.roster.members[event.member_id].renew(now_ms)
+        error = ErrorCode.REBALANCE_IN_PROGRESS
+    group.emit(Reply(event.token, error))
+
+
+def check_commit_empty(group: "Group", event: CheckCommit, now_ms: int) -> None:
+    """Without members a group just keeps offsets, for whoever claims no generation."""
+    if event.generation < 0:
+        group.emit(Reply(event.token))
+    else:
+        group.emit(Reply(event.token, _member_error(group, event)))
+
+
+def check_commit(group: "Group", event: CheckCommit, now_ms: int) -> None:
+    """A member may commit until it has joined the next generation, so during a rebalance too."""
+    error = _member_error(group, event)
+    if not error:
+        group.roster.members[event.member_id].renew(now_ms)
+    group.emit(Reply(event.token, error))
+
+
+def check_commit_completing(group: "Group", event: CheckCommit, now_ms: int) -> None:
+    """It knows the new generation, but not yet what it owns in it."""
+    error = _member_error(group, event)
+    if not error:
+        error = ErrorCode.REBALANCE_IN_PROGRESS
+    group.emit(Reply(event.token, error))
+
+
+def leave(group: "Group", event: Leave, now_ms: int) -> None:
+    """Take out all who leave, then rebalance once; pending members were never in."""
+    size = len(group.roster)
+    left = tuple(_take_out(group, leaving) for leaving in event.members)
+    if len(group.roster) < size or group.state is State.PREPARING_REBALANCE:
+        group.rebalance(now_ms)
+    group.emit(LeaveReply(event.token, members=left))
+
+
+def _take_out(group: "Group", leaving: Leaving) -> Left:
+    member_id, instance_id = leaving.member_id, leaving.group_instance_id
+    static = group.roster.static_member(instance_id)
+    error = ErrorCode.NONE
+    if not member_id and static is not None:
+        group.evict(static)
+    elif group.roster.pending.pop(member_id, None) is None:
+        error = group.roster.check(member_id, instance_id)
+        if not error:
+            group.evict(group.roster.members[member_id])
+    return Left(member_id, instance_id, error)
+
+
+def tick_empty(group: "Group", event: Tick, now_ms: int) -> None:
+    _expire_pending(group, now_ms)
+
+
+def tick_preparing(group: "Group", event: Tick, now_ms: int) -> None:
+    _expire_pending(group, now_ms)
+    _expire_members(group, now_ms)
+    group.rebalance(now_ms)
+    group.join_timed_out(now_ms)
+
+
+def tick(group: "Group", event: Tick, now_ms: int) -> None:
+    """Who does not ask for its assignment in time is as absent as who does not heartbeat."""
+    _expire_pending(group, now_ms)
+    size = len(group.roster)
+    _expire_members(group, now_ms)
+    if group.sync_deadline_ms is not None and group.sync_deadline_ms <= now_ms:
+        for member_id in list(group.unsynced):
+            group.evict(group.roster.members[member_id])
+    if len(group.roster) < size:
+        group.rebalance(now_ms)
+
+
+def _expire_pending(group: "Group", now_ms: int) -> None:
+    pending = group.roster.pending
+    for member_id in [key for key, deadline_ms in pending.items() if deadline_ms <= now_ms]:
+        del pending[member_id]
+
+
+def _expire_members(group: "Group", now_ms: int) -> None:
+    for member in list(group.roster.members.values()):
+        if member.has_expired(now_ms):
+            group.evict(member)
+
+
+def delete(group: "Group", event: Delete, now_ms: int) -> None:
+    group.emit(Reply(event.token, ErrorCode.NON_EMPTY_GROUP))
+
+
+def delete_empty(group: "Group", event: Delete, now_ms: int) -> None:
+    group.roster.pending.clear()
+    group.become(State.DEAD, now_ms)
+    group.emit(Removed())
+    group.emit(Reply(event.token))
+
+
+def expire_empty(group: "Group", event: Expire, now_ms: int) -> None:
+    """Unless somebody is about to join."""
+    if not group.roster.pending:
+        group.become(State.DEAD, now_ms)
+        group.emit(Removed())
+
+
+def nothing(group: "Group", event: object, now_ms: int) -> None:
+    """This event means nothing in this state, and asks for no answer."""
+
+
+def sync_dead(group: "Group", event: Sync, now_ms: int) -> None:
+    group.emit(SyncReply(event.token, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+
+
+def leave_dead(group: "Group", event: Leave, now_ms: int) -> None:
+    group.emit(LeaveReply(event.token, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+
+
+def reply_dead(group: "Group", event: Heartbeat | CheckCommit, now_ms: int) -> None:
+    group.emit(Reply(event.token, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+
+
+def delete_dead(group: "Group", event: Delete, now_ms: int) -> None:
+    group.emit(Reply(event.token, ErrorCode.GROUP_ID_NOT_FOUND))
+
+
+EMPTY, DEAD, STABLE = State.EMPTY, State.DEAD, State.STABLE
+PREPARING, COMPLETING = State.PREPARING_REBALANCE, State.COMPLETING_REBALANCE
+
+TRANSITIONS: dict[tuple[State, type], Transition] = {
+    (EMPTY, Join): join,
+    (EMPTY, Sync): sync_refused,
+    (EMPTY, Heartbeat): heartbeat,
+    (EMPTY, Leave): leave,
+    (EMPTY, CheckCommit): check_commit_empty,
+    (EMPTY, Delete): delete_empty,
+    (EMPTY, Expire): expire_empty,
+    (EMPTY, Tick): tick_empty,
+    (PREPARING, Join): join,
+    (PREPARING, Sync): sync_refused,
+    (PREPARING, Heartbeat): heartbeat_preparing,
+    (PREPARING, Leave): leave,
+    (PREPARING, CheckCommit): check_commit,
+    (PREPARING, Delete): delete,
+    (PREPARING, Expire): nothing,
+    (PREPARING, Tick): tick_preparing,
+    (COMPLETING, Join): join,
+    (COMPLETING, Sync): sync_completing,
+    (COMPLETING, Heartbeat): heartbeat,
+    (COMPLETING, Leave): leave,
+    (COMPLETING, CheckCommit): check_commit_completing,
+    (COMPLETING, Delete): delete,
+    (COMPLETING, Expire): nothing,
+    (COMPLETING, Tick): tick,
+    (STABLE, Join): join,
+    (STABLE, Sync): sync_stable,
+    (STABLE, Heartbeat): heartbeat,
+    (STABLE, Leave): leave,
+    (STABLE, CheckCommit): check_commit,
+    (STABLE, Delete): delete,
+    (STABLE, Expire): nothing,
+    (STABLE, Tick): tick,
+    (DEAD, Join): join_dead,
+    (DEAD, Sync): sync_dead,
+    (DEAD, Heartbeat): reply_dead,
+    (DEAD, Leave): leave_dead,
+    (DEAD, CheckCommit): reply_dead,
+    (DEAD, Delete): delete_dead,
+    (DEAD, Expire): nothing,
+    (DEAD, Tick): nothing,
+}

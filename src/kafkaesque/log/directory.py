@@ -1,0 +1,233 @@
+"""The data directory: who holds it, how it was left, and which partitions it has.
+
+    .lock                               held while a broker runs; names its process
+    meta.properties                     Kafka's, and kafkaesque.format=1
+    .kafka_cleanshutdown                there after a clean stop; gone before anything is written
+    recovery-point-offset-checkpoint    below it a log need not be scanned
+    log-start-offset-checkpoint         written before segments below it are removed
+    <topic>-<n>/                        a partition: segments, partition.metadata, *.producers
+    <topic>-<n>.<hex>-delete/           one that was deleted, until its files are gone
+
+What is missing or damaged is repaired, with a sentence in `repairs`, where no record is at stake.
+Above: broker/broker.py. Below: properties.py, files.py; disk.py for a partition's segments.
+"""
+
+import os
+from collections.abc import Mapping
+from uuid import UUID, uuid4
+
+from kafkaesque.errors import StartError
+from kafkaesque.log.disk import DiskSegments
+from kafkaesque.log.files import Files, Lock, read_whole, write_atomically
+from kafkaesque.log.properties import (
+    format_offsets,
+    format_properties,
+    format_topic_id,
+    format_uuid,
+    parse_offsets,
+    parse_properties,
+    parse_topic_id,
+)
+from kafkaesque.log.segment_files import OpenFiles
+from kafkaesque.types import TopicPartition
+
+FORMAT = 1
+_CLEAN_MARKER = ".kafka_cleanshutdown"
+_RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+_LOG_START_OFFSETS = "log-start-offset-checkpoint"
+_DELETED = "-delete"
+
+
+class DataDirectory:
+    """Methods wait for the disk: for a thread, or the start and the stop of a broker."""
+
+    def __init__(self, files: Files, path: str, lock: Lock, meta: Mapping[str, str]) -> None:
+        self.path = path
+        self.cluster_id = meta["cluster.id"]
+        self.directory_id = meta["directory.id"]
+        self.repairs: list[str] = []
+        self._files = files
+        self._lock = lock
+        self._open_files = OpenFiles(files)
+        self.recovery_points = self._read_offsets(_RECOVERY_POINTS)
+        self.log_start_offsets = self._read_offsets(_LOG_START_OFFSETS)
+        self.was_clean = files.exists(self._at(_CLEAN_MARKER))
+
+    @classmethod
+    def open(cls, files: Files, path: str) -> "DataDirectory":
+        """Take the directory for this process. StartError says why it cannot be had."""
+        path = os.path.abspath(path)
+        try:
+            _make_directory(files, path)
+            lock = _lock(files, path)
+            try:
+                directory = cls(files, path, lock, _meta(files, path))
+                directory._tidy_up()
+            except BaseException:
+                lock.release()
+                raise
+        except OSError as error:
+            raise StartError(
+                f"the data directory {path} cannot be used: {error.strerror}. "
+                "Make it writable, or choose another with --data-dir"
+            ) from error
+        return directory
+
+    def _tidy_up(self) -> None:
+        """From here on the directory counts as left in a crash, until `close` says otherwise."""
+        for name in self._files.names(self.path):
+            if name.endswith(_DELETED) and self._files.is_directory(self._at(name)):
+                self._files.remove_tree(self._at(name))
+        if self.was_clean:
+            self._files.remove(self._at(_CLEAN_MARKER))
+        self._files.sync_directory(self.path)
+
+    def _at(self, name: str) -> str:
+        return f"{self.path}/{name}"
+
+    def _read_offsets(self, name: str) -> dict[TopicPartition, int]:
+        data = read_whole(self._files, self._at(name))
+        offsets = parse_offsets(data) if data is not None else {}
+        if offsets is None:
+            self.repairs.append(f"{self._at(name)} cannot be read, and is begun anew")
+        return offsets or {}
+
+    def partitions(self) -> dict[TopicPartition, UUID | None]:
+        """The partitions that have a directory, and their topic ids where those can be read."""
+        found = {}
+        for name in self._files.names(self.path):
+            partition = _partition(name)
+            if partition is not None and self._files.is_directory(self._at(name)):
+                data = read_whole(self._files, self._metadata(partition))
+                found[partition] = parse_topic_id(data) if data is not None else None
+        return found
+
+    def create_partition(self, partition: TopicPartition, topic_id: UUID) -> DiskSegments:
+        """Its directory is durable with the first flush of its log, and not before."""
+        self._forget_offsets(partition)
+        self._files.make_directory(self._at(str(partition)))
+        metadata = self._files.open(self._metadata(partition), create=True)
+        metadata.pwrite(format_topic_id(topic_id), 0)
+        segments = self.segments(partition)
+        segments.mark_new(metadata)
+        return segments
+
+    def _forget_offsets(self, partition: TopicPartition) -> None:
+        """What is known of a deleted partition would truncate or skip records of its namesake."""
+        if self.recovery_points.pop(partition, None) is not None:
+            self.write_recovery_points(self.recovery_points)
+        if self.log_start_offsets.pop(partition, None) is not None:
+            self.write_log_start_offsets(self.log_start_offsets)
+
+    def write_topic_id(self, partition: TopicPartition, topic_id: UUID) -> None:
+        """Give a partition its partition.metadata again."""
+        write_atomically(self._files, self._metadata(partition), format_topic_id(topic_id))
+
+    def segments(self, partition: TopicPartition) -> DiskSegments:
+        """Where the log of a partition lies that has a directory."""
+        return DiskSegments(self._files, self._at(str(partition)), self._open_files)
+
+    def delete_partition(self, partition: TopicPartition) -> str:
+        """Put a partition aside, under the name returned: `remove_deleted` does the rest."""
+        deleted = self._at(f"{partition}.{uuid4().hex}{_DELETED}")
+        self._files.rename(self._at(str(partition)), deleted)
+        return deleted
+
+    def remove_deleted(self, path: str) -> None:
+        self._files.sync_directory(self.path)
+        self._files.remove_tree(path)
+        self._files.sync_directory(self.path)
+
+    def write_recovery_points(self, points: Mapping[TopicPartition, int]) -> None:
+        """All of them: a partition that is left out has none."""
+        write_atomically(self._files, self._at(_RECOVERY_POINTS), format_offsets(points))
+        self.recovery_points = dict(points)
+
+    def write_log_start_offsets(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """All of them. Durable when it returns: only then may segments be removed."""
+        write_atomically(self._files, self._at(_LOG_START_OFFSETS), format_offsets(offsets))
+        self.log_start_offsets = dict(offsets)
+
+    def close(self, clean: bool) -> None:
+        """`clean`: every log was closed clean, and its end written as its recovery point."""
+        try:
+            if clean:
+                marker = b'{"version":0,"brokerEpoch":-1}'
+                write_atomically(self._files, self._at(_CLEAN_MARKER), marker)
+        finally:
+            self._lock.release()
+
+    def _metadata(self, partition: TopicPartition) -> str:
+        return self._at(f"{partition}/partition.metadata")
+
+
+def _make_directory(files: Files, path: str) -> None:
+    parent = os.path.dirname(path)
+    if not files.is_directory(path):
+        _make_directory(files, parent)
+        files.make_directory(path)
+        files.sync_directory(parent)
+
+
+def _lock(files: Files, path: str) -> Lock:
+    lock = files.lock(f"{path}/.lock")
+    if lock is not None:
+        return lock
+    holder = (read_whole(files, f"{path}/.lock") or b"").decode(errors="replace").strip()
+    process = f"process {holder}" if holder.isdecimal() else "another process"
+    raise StartError(
+        f"the data directory {path} is in use by {process}: "
+        "stop that broker, or choose another directory with --data-dir"
+    )
+
+
+def _meta(files: Files, path: str) -> dict[str, str]:
+    """What meta.properties says, written first where the directory is new."""
+    data = read_whole(files, f"{path}/meta.properties")
+    if data is None:
+        return _new_meta(files, path)
+    meta = parse_properties(data)
+    if meta is None or "cluster.id" not in meta or meta.get("version") != "1":
+        raise StartError(
+            f"{path}/meta.properties cannot be read: restore it from a backup, "
+            "or choose another directory with --data-dir"
+        )
+    written = meta.get("kafkaesque.format", "")
+    if not written.isdecimal():
+        raise StartError(
+            f"the data directory {path} belongs to Apache Kafka: "
+            "choose another directory with --data-dir"
+        )
+    if int(written) > FORMAT:
+        raise StartError(
+            f"the data directory {path} was written by a newer Kafkaesque (format {written}, "
+            f"this one knows {FORMAT}): upgrade, or choose another directory with --data-dir"
+        )
+    return {"directory.id": "", **meta}
+
+
+def _new_meta(files: Files, path: str) -> dict[str, str]:
+    foreign = [name for name in files.names(path) if not _may_be_in_a_new_one(name)]
+    if foreign:
+        raise StartError(
+            f"{path} is not empty and has no meta.properties, so it is no data directory of ours: "
+            "choose an empty one with --data-dir"
+        )
+    meta = {
+        "version": "1",
+        "cluster.id": format_uuid(uuid4()),
+        "node.id": "1",
+        "directory.id": format_uuid(uuid4()),
+        "kafkaesque.format": str(FORMAT),
+    }
+    write_atomically(files, f"{path}/meta.properties", format_properties(meta))
+    return meta
+
+
+def _may_be_in_a_new_one(name: str) -> bool:
+    return name.startswith(".") or name in {"meta.properties.tmp", "lost+found"}
+
+
+def _partition(name: str) -> TopicPartition | None:
+    topic, _, number = name.rpartition("-")
+    return TopicPartition(topic, int(number)) if topic and number.isdecimal() else None

@@ -1,0 +1,294 @@
+"""The segments of one partition, in its directory, and what of them is not yet on disk.
+
+New bytes wait for a flush; new names (segments, and the directory itself where it is new) for a
+directory fsync, which the same flush does; index entries for a checkpoint.
+Above: log.py. Below: segment.py, recovery.py, jobs.py, snapshots.py.
+"""
+
+import os
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+
+from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.log.config import LogConfig
+from kafkaesque.log.files import File, Files
+from kafkaesque.log.index import OFFSET_ENTRY_SIZE, TIME_ENTRY_SIZE, SegmentIndex
+from kafkaesque.log.jobs import DiskCheckpoint, DiskFlush
+from kafkaesque.log.recovery import SegmentRecovery
+from kafkaesque.log.repair import rebuild_index
+from kafkaesque.log.scan import Scan
+from kafkaesque.log.segment import ActiveSegment, SealedSegment
+from kafkaesque.log.segment_files import INDEX, LOG, SUFFIXES, TIME_INDEX, OpenFiles, SegmentFiles
+from kafkaesque.log.snapshots import Snapshots
+from kafkaesque.log.store import Checkpoint, Flush, Recovery, Segment
+
+_BLOCK_BYTES = 4096
+
+
+class DiskSegments:
+    durable = True
+
+    def __init__(self, files: Files, directory: str, open_files: OpenFiles | None = None) -> None:
+        self.directory = directory
+        self.segments: list[SealedSegment | ActiveSegment] = []
+        self.active: ActiveSegment
+        self._files = files
+        self._open_files = open_files or OpenFiles(files)
+        self._snapshots: Snapshots
+        self._unsynced_files: list[File] = []
+        self._unsynced_directories: list[str] = []
+        self._unsynced_indexes: list[str] = []
+
+    def mark_new(self, metadata: File) -> None:
+        """The directory itself is new: the first flush makes it, and the file in it, durable."""
+        self._unsynced_files.append(metadata)
+        self._unsynced_directories = [self.directory, os.path.dirname(self.directory)]
+
+    def open(
+        self, config: LogConfig, log_start_offset: int, recovery_point: int | None, clean: bool
+    ) -> Recovery:
+        recovery = Recovery()
+        names = set(self._files.names(self.directory))
+        self._snapshots = Snapshots(self._files, self.directory, names)
+        found = self._find(names, log_start_offset)
+        if not found:
+            self._begin(max(log_start_offset, recovery_point or 0), config)
+        elif not (clean and self._reopen(found, names, config, recovery_point, recovery)):
+            self._recover(found, config, recovery_point or 0, recovery)
+        self._link()
+        return recovery
+
+    def _find(self, names: set[str], log_start_offset: int) -> list[SegmentFiles]:
+        """The segments that belong to the log, without what an interrupted removal left."""
+        bases = sorted(int(stem) for name in names if (stem := _stem(name, LOG)) is not None)
+        stale = [base for base, following in pairwise(bases) if following <= log_start_offset]
+        for base in stale:
+            self._place(base).remove()
+        kept = bases[len(stale) :]
+        expected = {f"{base:020d}" for base in kept}
+        for name in names:
+            stem = _stem(name, INDEX) or _stem(name, TIME_INDEX)
+            if name.endswith(".tmp") or (stem is not None and stem not in expected):
+                self._remove_if_there(name)
+        return [self._place(base) for base in kept]
+
+    def _remove_if_there(self, name: str) -> None:
+        try:
+            self._files.remove(f"{self.directory}/{name}")
+        except FileNotFoundError:
+            pass
+
+    def _place(self, base_offset: int) -> SegmentFiles:
+        return SegmentFiles(self._files, self._open_files, self.directory, base_offset)
+
+    def _begin(self, base_offset: int, config: LogConfig) -> None:
+        self.active = ActiveSegment.create(self._place(base_offset), config.index_interval_bytes)
+        self.segments = [self.active]
+        self._mark_directory()
+
+    def _reopen(
+        self,
+        found: list[SegmentFiles],
+        names: set[str],
+        config: LogConfig,
+        end_offset: int | None,
+        recovery: Recovery,
+    ) -> bool:
+        """After a clean stop: sizes are looked up, nothing is read. False: it was not so clean."""
+        interval = config.index_interval_bytes
+        sealed = [
+            SealedSegment(files, following.base_offset, files.log_size())
+            for files, following in pairwise(found)
+        ]
+        for segment in sealed:
+            if not _has_indexes(segment.base_offset, names):
+                rebuild_index(segment.files, segment.size, interval, recovery)
+        last, size = found[-1], found[-1].log_size()
+        is_known = end_offset is not None and end_offset >= last.base_offset + (size > 0)
+        next_offset = end_offset if end_offset is not None and is_known else last.base_offset
+        active = ActiveSegment(last, next_offset, size, interval, recovery.sentences)
+        try:
+            if not is_known or not _has_indexes(last.base_offset, names):
+                active.measure()
+        except (KafkaError, OSError) as error:
+            recovery.sentences.append(f"{last.path(LOG)}: scanned after a clean stop, for {error}")
+            return False
+        self.active = active
+        self.segments = [*sealed, active]
+        return True
+
+    def _recover(
+        self,
+        found: list[SegmentFiles],
+        config: LogConfig,
+        recovery_point: int,
+        recovery: Recovery,
+    ) -> None:
+        run = SegmentRecovery(config, recovery_point, recovery)
+        run.run(found)
+        assert run.active is not None
+        self.active = run.active
+        self.segments = [*run.sealed, run.active]
+        for files in reversed(run.dropped):
+            files.remove()
+        self._snapshots.remove_after(run.active.next_offset)
+        self._files.sync_directory(self.directory)
+
+    def _link(self) -> None:
+        for segment, following in pairwise(self.segments):
+            segment.following = following
+
+    def _mark_directory(self) -> None:
+        if self.directory not in self._unsynced_directories:
+            self._unsynced_directories.insert(0, self.directory)
+
+    def roll(self, base_offset: int, config: LogConfig) -> None:
+        sealed = self.active.seal()
+        active = ActiveSegment.create(self._place(base_offset), config.index_interval_bytes)
+        if self.active.dirty:
+            self._unsynced_files.append(self.active.file())
+        self._unsynced_indexes += [sealed.files.path(INDEX), sealed.files.path(TIME_INDEX)]
+        self._mark_directory()
+        self.active = active
+        self.segments[-1:] = [sealed, active]
+        sealed.following = active
+        if len(self.segments) > 2:
+            self.segments[-3].following = sealed
+
+    def truncate(self, offset: int, config: LogConfig) -> None:
+        bases = [segment.base_offset for segment in self.segments]
+        keep = max(bisect_right(bases, offset), 1)
+        last, dropped = self.segments[keep - 1], self.segments[keep:]
+        if isinstance(last, SealedSegment):
+            interval = config.index_interval_bytes
+            last = ActiveSegment(last.files, last.next_offset, last.size, interval, [])
+            last.measure()
+        last.truncate(offset)
+        self.active = last
+        self.segments[keep - 1 :] = [last]
+        self._link()
+        last.following = None
+        self._mark_directory()
+        self._snapshots.remove_after(last.next_offset)
+        for segment in reversed(dropped):
+            segment.remove()
+
+    def restart_at(self, offset: int, config: LogConfig) -> None:
+        dropped = self.segments
+        self._begin(offset, config)
+        self._snapshots.remove_after(-1)
+        for segment in dropped:
+            if segment.base_offset != offset:
+                segment.remove()
+
+    def detach(self, count: int) -> list[Segment]:
+        detached: list[Segment] = list(self.segments[:count])
+        del self.segments[:count]
+        return detached
+
+    def remove(self, segments: Sequence[Segment]) -> None:
+        # First the names of what is to stay: else a power cut could leave neither old nor new.
+        self._files.sync_directory(self.directory)
+        for segment in segments:
+            segment.remove()
+        self._files.sync_directory(self.directory)
+
+    def flush(self, end_offset: int) -> DiskFlush:
+        synced, self._unsynced_files = self._unsynced_files, []
+        directories, self._unsynced_directories = self._unsynced_directories, []
+        if self.active.dirty:
+            synced.append(self.active.file())
+            self.active.dirty = False
+        return DiskFlush(end_offset, self.active.size, synced, directories, self._files)
+
+    def repair_tail(self, flush: Flush | None, recovery_point: int) -> None:
+        if isinstance(flush, DiskFlush):
+            self._take_back(flush)
+        active, file = self.active, self.active.file()
+        active.cut_torn_bytes()
+        # The block at the end was part of the write that failed: it must be written once more.
+        start = active.size // _BLOCK_BYTES * _BLOCK_BYTES
+        file.pwrite(file.pread(active.size - start, start), start)
+        active.dirty = True
+        again = self.flush(active.next_offset)
+        try:
+            again.run()
+        except OSError:
+            self._take_back(again)
+            raise
+        file.drop_cache()
+        self._verify(recovery_point)
+
+    def _take_back(self, failed: DiskFlush) -> None:
+        self._unsynced_files[:0] = failed.synced
+        self._unsynced_directories += failed.directories
+        self.active.dirty = True
+
+    def _verify(self, recovery_point: int) -> None:
+        """The active segment as the disk has it, from the recovery point on."""
+        active = self.active
+        position = active.offset_index(True).floor(recovery_point)
+        scratch = SegmentIndex(active.base_offset, 1 << 30)
+        scan = Scan(active.file(), position, active.size, active.base_offset, scratch)
+        scan.run()
+        if scan.fault is not None:
+            raise KafkaError(
+                ErrorCode.KAFKA_STORAGE_ERROR,
+                f"{active.files.path(LOG)}: {scan.fault}, among records that were durable",
+            )
+
+    def checkpoint(self, offset: int, snapshot: tuple[int, bytes] | None) -> DiskCheckpoint:
+        active = self.active
+        entries = [(active.files.path(s), data, at) for s, data, at in active.unwritten_index()]
+        return DiskCheckpoint(
+            offset=offset,
+            segment=active,
+            index_generation=active.index_generation,
+            entries=entries,
+            sealed=list(self._unsynced_indexes),
+            directory=self.directory,
+            snapshot=snapshot,
+            snapshots=self._snapshots,
+            files=self._files,
+        )
+
+    def end_checkpoint(self, checkpoint: Checkpoint) -> None:
+        assert isinstance(checkpoint, DiskCheckpoint)
+        done = set(checkpoint.sealed)
+        self._unsynced_indexes = [path for path in self._unsynced_indexes if path not in done]
+        segment = checkpoint.segment
+        if checkpoint.entries and segment.index_generation == checkpoint.index_generation:
+            (_, offsets, at), (_, times, time_at) = checkpoint.entries
+            segment.mark_written(
+                (at + len(offsets)) // OFFSET_ENTRY_SIZE, (time_at + len(times)) // TIME_ENTRY_SIZE
+            )
+
+    def write_snapshot(self, offset: int, data: bytes) -> None:
+        self._snapshots.write(offset, data)
+
+    def latest_snapshot(self, max_offset: int) -> tuple[int, bytes] | None:
+        return self._snapshots.latest(max_offset)
+
+    def close(self, clean: bool) -> None:
+        if clean and self.active.is_damaged:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.directory} must be scanned")
+        is_changed = self.active.is_touched or self._unsynced_directories or self._unsynced_indexes
+        if clean and is_changed:
+            self.active.finish()
+            self.flush(self.active.next_offset).run()
+            self.checkpoint(self.active.next_offset, None).run()
+        for segment in self.segments:
+            for suffix in SUFFIXES:
+                self._open_files.forget(segment.files.path(suffix))
+        self.active.release()
+
+
+def _stem(name: str, suffix: str) -> str | None:
+    """The 20 digits before a suffix."""
+    stem = name[:20]
+    return stem if name[20:] == suffix and stem.isdecimal() else None
+
+
+def _has_indexes(base_offset: int, names: set[str]) -> bool:
+    return f"{base_offset:020d}{INDEX}" in names and f"{base_offset:020d}{TIME_INDEX}" in names

@@ -1,0 +1,244 @@
+"""The seam to the disk: every file call of the log goes through `File` and `Files`.
+
+`OsFiles` is the operating system. The tests' twin keeps a disk and a page cache in memory and
+forgets, tears and reorders whatever was not synced. So the rules are the disk's own:
+- bytes are durable after `File.sync`; names (created, renamed, removed) after `sync_directory`;
+- after a failed `sync` the page cache is no witness any more: see Log.recover_from_failed_flush.
+A file is closed when its last holder lets go of it, never under a reader in another thread: a
+descriptor number that is reused at once would serve one partition's bytes for another's.
+Above: segment.py, index.py, disk.py, directory.py. Below: os.
+"""
+
+import errno
+import fcntl
+import os
+import shutil
+from typing import Protocol
+
+from kafkaesque.types import Buffer
+
+
+class File(Protocol):
+    def pwrite(self, data: Buffer, position: int) -> None:
+        """Write all of it, or raise OSError with any part of it written."""
+
+    def pread(self, size: int, position: int) -> bytes:
+        """Fewer bytes than asked for only where the file ends."""
+
+    def pread_nowait(self, size: int, position: int) -> Buffer | None:
+        """The same without waiting for the disk: None where the page cache lacks any of it."""
+
+    def truncate(self, size: int) -> None: ...
+
+    def sync(self) -> None:
+        """Return once every byte written, and the size, would survive a power cut."""
+
+    def drop_cache(self) -> None:
+        """Forget cached bytes that are not waiting to be written: reads then ask the disk."""
+
+    def size(self) -> int: ...
+
+    def close(self) -> None: ...
+
+
+class Lock(Protocol):
+    def release(self) -> None: ...
+
+
+class Files(Protocol):
+    def open(self, path: str, *, create: bool = False) -> File: ...
+
+    def names(self, directory: str) -> list[str]: ...
+
+    def size(self, path: str) -> int: ...
+
+    def exists(self, path: str) -> bool: ...
+
+    def is_directory(self, path: str) -> bool: ...
+
+    def make_directory(self, path: str) -> None: ...
+
+    def rename(self, old: str, new: str) -> None: ...
+
+    def remove(self, path: str) -> None: ...
+
+    def remove_tree(self, path: str) -> None: ...
+
+    def sync_directory(self, path: str) -> None: ...
+
+    def lock(self, path: str) -> Lock | None:
+        """Hold the file until released or the process ends. None: another process has it."""
+
+
+class NotCachedError(Exception):
+    """A read that must not wait would have had to."""
+
+
+def fetch(file: File, size: int, position: int, wait: bool) -> Buffer:
+    """Exactly these bytes. Raises NotCachedError where they are not cached and `wait` is false."""
+    data = file.pread(size, position) if wait else file.pread_nowait(size, position)
+    if data is None:
+        raise NotCachedError
+    if len(data) != size:
+        raise OSError(errno.EIO, f"the file ends before byte {position + size}")
+    return data
+
+
+# What file systems and kernels answer that cannot read without waiting.
+_NO_NOWAIT = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS}
+_NOWAIT_FLAG: int = getattr(os, "RWF_NOWAIT", 0)
+_fdatasync = getattr(os, "fdatasync", os.fsync)
+
+
+class OsFile:
+    __slots__ = ("_descriptor", "_nowait")
+
+    def __init__(self, path: str, create: bool) -> None:
+        self._descriptor = -1
+        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+        self._descriptor = os.open(path, flags, 0o644)
+        self._nowait = bool(_NOWAIT_FLAG)
+
+    def pwrite(self, data: Buffer, position: int) -> None:
+        written = os.pwrite(self._descriptor, data, position)
+        while written < len(data):
+            rest = memoryview(data)[written:]
+            written += os.pwrite(self._descriptor, rest, position + written)
+
+    def pread(self, size: int, position: int) -> bytes:
+        data = os.pread(self._descriptor, size, position)
+        if len(data) == size:
+            return data
+        return self._pread_rest(data, size, position)
+
+    def _pread_rest(self, data: bytes, size: int, position: int) -> bytes:
+        """Only the end of the file may cut a read short: Linux also stops at 2 GiB."""
+        while len(data) < size:
+            more = os.pread(self._descriptor, size - len(data), position + len(data))
+            if not more:
+                break
+            data += more
+        return data
+
+    def pread_nowait(self, size: int, position: int) -> Buffer | None:
+        if not self._nowait:
+            return self.pread(size, position)
+        data = bytearray(size)
+        try:
+            count = os.preadv(self._descriptor, [data], position, _NOWAIT_FLAG)
+        except BlockingIOError:
+            return None
+        except OSError as error:
+            if error.errno not in _NO_NOWAIT:
+                raise
+            self._nowait = False
+            return self.pread(size, position)
+        return data if count == size else None
+
+    def truncate(self, size: int) -> None:
+        os.ftruncate(self._descriptor, size)
+
+    def sync(self) -> None:
+        _fdatasync(self._descriptor)
+
+    def drop_cache(self) -> None:
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(self._descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+
+    def size(self) -> int:
+        return os.fstat(self._descriptor).st_size
+
+    def close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    __del__ = close
+
+
+class OsLock:
+    """flock, which the kernel releases with the process: no stale lock after a kill -9."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def release(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+class OsFiles:
+    def open(self, path: str, *, create: bool = False) -> File:
+        return OsFile(path, create)
+
+    def names(self, directory: str) -> list[str]:
+        return os.listdir(directory)
+
+    def size(self, path: str) -> int:
+        return os.stat(path).st_size
+
+    def exists(self, path: str) -> bool:
+        return os.path.exists(path)
+
+    def is_directory(self, path: str) -> bool:
+        return os.path.isdir(path)
+
+    def make_directory(self, path: str) -> None:
+        os.mkdir(path)
+
+    def rename(self, old: str, new: str) -> None:
+        os.rename(old, new)
+
+    def remove(self, path: str) -> None:
+        os.remove(path)
+
+    def remove_tree(self, path: str) -> None:
+        shutil.rmtree(path)
+
+    def sync_directory(self, path: str) -> None:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def lock(self, path: str) -> Lock | None:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        except OSError:
+            os.close(descriptor)
+            raise
+        return OsLock(descriptor)
+
+
+def write_atomically(files: Files, path: str, data: Buffer) -> None:
+    """After a power cut the file is the old one or the new one, never a mixture."""
+    temporary = path + ".tmp"
+    file = files.open(temporary, create=True)
+    try:
+        file.truncate(0)
+        file.pwrite(data, 0)
+        file.sync()
+    finally:
+        file.close()
+    files.rename(temporary, path)
+    files.sync_directory(os.path.dirname(path))
+
+
+def read_whole(files: Files, path: str) -> bytes | None:
+    """All of a small file, or None where there is no such file."""
+    try:
+        file = files.open(path)
+    except FileNotFoundError:
+        return None
+    try:
+        return file.pread(file.size(), 0)
+    finally:
+        file.close()

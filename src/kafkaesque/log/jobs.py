@@ -1,0 +1,75 @@
+"""What a log hands to a thread: a flush, a checkpoint. They hold files, not the log.
+
+Both are made on the event loop and see the log as it was then; appends go on meanwhile. A file that
+the log has dropped since is still open here.
+Above: disk.py makes them, log.py and the broker pass them on. Below: files.py, snapshots.py.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kafkaesque.log.files import File, Files
+from kafkaesque.log.snapshots import Snapshots
+
+if TYPE_CHECKING:
+    from kafkaesque.log.segment import ActiveSegment
+
+
+@dataclass(slots=True)
+class DiskFlush:
+    """Bytes first, oldest segment first, then the names of the files that hold them."""
+
+    end_offset: int
+    position: int
+    synced: list[File]
+    directories: list[str]
+    files: Files
+
+    def run(self) -> None:
+        for file in self.synced:
+            file.sync()
+        for directory in self.directories:
+            self.files.sync_directory(directory)
+
+
+@dataclass(slots=True)
+class DiskCheckpoint:
+    """Index entries that only memory has, on disk: so recovery need not look below `offset`."""
+
+    offset: int
+    segment: "ActiveSegment"
+    index_generation: int
+    entries: list[tuple[str, bytes, int]]
+    sealed: list[str]
+    directory: str
+    snapshot: tuple[int, bytes] | None
+    snapshots: Snapshots
+    files: Files
+
+    def run(self) -> None:
+        for path, data, position in self.entries:
+            self._write(path, data, position)
+        for path in self.sealed:
+            self._sync(path)
+        self.files.sync_directory(self.directory)
+        if self.snapshot is not None:
+            self.snapshots.write(*self.snapshot)
+
+    def _write(self, path: str, data: bytes, position: int) -> None:
+        # Never truncated here: the loop may have sealed the segment meanwhile and written further.
+        file = self.files.open(path, create=True)
+        try:
+            file.pwrite(data, position)
+            file.sync()
+        finally:
+            file.close()
+
+    def _sync(self, path: str) -> None:
+        try:
+            file = self.files.open(path)
+        except FileNotFoundError:
+            return  # its segment was removed meanwhile
+        try:
+            file.sync()
+        finally:
+            file.close()

@@ -1,0 +1,66 @@
+"""The indexes of sealed segments: do they make sense, and if not, new ones from the .log.
+
+An index only says where to look, so the worst that a wrong one does is to be slow or to hide
+records; the log itself is never changed here.
+Above: recovery.py, disk.py. Below: segment.py, index.py.
+"""
+
+from kafkaesque.errors import KafkaError
+from kafkaesque.log.index import (
+    OFFSET_ENTRY_SIZE,
+    TIME_ENTRY_SIZE,
+    OffsetIndexFile,
+    SegmentIndex,
+    TimeIndexFile,
+)
+from kafkaesque.log.segment import walk
+from kafkaesque.log.segment_files import INDEX, LOG, TIME_INDEX, SegmentFiles
+from kafkaesque.log.store import Recovery
+from kafkaesque.records.batch import NO_TIMESTAMP
+
+
+def index_is_sane(files: SegmentFiles, next_offset: int, size: int, interval_bytes: int) -> bool:
+    """A look at the ends of both files: a missing, short or zeroed one shows."""
+    try:
+        offsets, times = files.pooled(INDEX), files.pooled(TIME_INDEX)
+    except FileNotFoundError:
+        return False
+    if offsets.size() % OFFSET_ENTRY_SIZE or times.size() % TIME_ENTRY_SIZE:
+        return False
+    first_timestamp, needs_entry = _beginning(files, size, interval_bytes)
+    latest, latest_offset = TimeIndexFile(times, files.base_offset).last()
+    if latest < first_timestamp or latest_offset >= next_offset:
+        return False
+    last = OffsetIndexFile(offsets, files.base_offset, True).last()
+    if last is None:
+        return not needs_entry
+    return files.base_offset <= last[0] < next_offset and 0 < last[1] < size
+
+
+def _beginning(files: SegmentFiles, size: int, interval_bytes: int) -> tuple[int, bool]:
+    """The first batch's timestamp, and whether a batch follows that must have an index entry."""
+    first_timestamp = NO_TIMESTAMP
+    for position, header in walk(files.pooled(LOG), 0, size):
+        if position == 0:
+            first_timestamp = header.max_timestamp
+        if position > interval_bytes:
+            return first_timestamp, True
+    return first_timestamp, False
+
+
+def rebuild_index(files: SegmentFiles, size: int, interval_bytes: int, recovery: Recovery) -> None:
+    """Write both index files anew, durably."""
+    index = SegmentIndex(files.base_offset, interval_bytes)
+    sentence = f"{files.path(INDEX)}: missing or damaged, built anew"
+    try:
+        for position, header in walk(files.pooled(LOG), 0, size):
+            index.add(header.last_offset, header.max_timestamp, position, header.size)
+    except KafkaError as error:
+        sentence += f", as far as the log can be read: {error.message}"
+    index.note_max_timestamp()
+    files.write_index(INDEX, index.offset_bytes(), 0)
+    files.write_index(TIME_INDEX, index.time_bytes(), 0)
+    for suffix in (INDEX, TIME_INDEX):
+        files.pooled(suffix).sync()
+    recovery.rebuilt_indexes += 1
+    recovery.sentences.append(sentence)

@@ -1,0 +1,78 @@
+"""Looking records up by their timestamps: what ListOffsets asks of a log.
+
+The time index narrows the search to an index interval, headers to one batch, and only that batch is
+opened. May wait for the disk.
+Above: log.py. Below: the segments of store.py.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from kafkaesque.log.store import Segment
+from kafkaesque.records.batch import NO_TIMESTAMP, BatchHeader, records
+
+
+def first_at_or_after(
+    segments: Sequence[Segment], timestamp: int, start: int, limit: int
+) -> tuple[int, int] | None:
+    """(offset, timestamp) of the first record in [start, limit) not older than `timestamp`."""
+    for segment in segments:
+        if segment.next_offset <= start or segment.latest()[0] < timestamp:
+            continue
+        found = _first_in(segment, timestamp, start, limit)
+        if found is not None:
+            return found
+    return None
+
+
+def _first_in(segment: Segment, timestamp: int, start: int, limit: int) -> tuple[int, int] | None:
+    from_offset = max(start, segment.older_than(timestamp))
+    for position, header in _below(segment.headers(from_offset), limit):
+        if header.max_timestamp < timestamp:
+            continue
+        for record in records(segment.batch(position, header.size)):
+            if record.timestamp >= timestamp and start <= record.offset < limit:
+                return record.offset, record.timestamp
+    return None
+
+
+def latest(segments: Sequence[Segment], start: int, limit: int) -> tuple[int, int] | None:
+    """(offset, timestamp) of the first of the newest records in [start, limit)."""
+    best: tuple[Segment, int] | None = None
+    for segment in segments:
+        timestamp = _latest_in(segment, start, limit)
+        if timestamp > (best[1] if best else NO_TIMESTAMP):
+            best = segment, timestamp
+    return _first_in(*best, start, limit) if best else None
+
+
+def _latest_in(segment: Segment, start: int, limit: int) -> int:
+    timestamp, offset = segment.latest()
+    from_offset = start
+    if start <= segment.base_offset:
+        if offset < limit:
+            return timestamp if segment.size else NO_TIMESTAMP
+        # Mostly the newest record is the last one, and not flushed yet: look only behind the index.
+        timestamp, from_offset = segment.latest_before(limit)
+    else:
+        timestamp = NO_TIMESTAMP
+    for position, header in _below(segment.headers(from_offset), limit):
+        if header.max_timestamp > timestamp:
+            timestamp = max(timestamp, _latest_of(segment, position, header, start))
+    return timestamp
+
+
+def _latest_of(segment: Segment, position: int, header: BatchHeader, start: int) -> int:
+    """Deleted records may share a batch with the first that is not: they do not count."""
+    if header.base_offset >= start:
+        return header.max_timestamp
+    batch = records(segment.batch(position, header.size))
+    return max(record.timestamp for record in batch if record.offset >= start)
+
+
+def _below(
+    headers: Iterator[tuple[int, BatchHeader]], limit: int
+) -> Iterator[tuple[int, BatchHeader]]:
+    for position, header in headers:
+        if header.base_offset >= limit:
+            return
+        yield position, header

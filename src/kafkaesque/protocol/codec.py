@@ -1,0 +1,49 @@
+"""Messages to bytes and back, for any class that schema.py declared and any of its versions.
+
+The functions that do it are written as Python source by decoder.py and encoder.py on first use,
+compiled, and kept. All malformed input is a DecodeError. Above: whoever sends and receives, and
+adds header.py and frame.py.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.protocol.decoder import compile_decoder
+from kafkaesque.protocol.encoder import compile_encoder
+from kafkaesque.protocol.schema import schema_of
+from kafkaesque.types import Buffer
+
+M = TypeVar("M")
+
+_DECODERS: Final[dict[tuple[type[Any], int], Callable[[Buffer, int], Any]]] = {}
+_ENCODERS: Final[dict[tuple[type[Any], int], Callable[[Any], list[Buffer]]]] = {}
+
+
+def decode(cls: type[M], version: int, data: Buffer, position: int = 0) -> M:
+    """The message that fills `data` from `position` to its end; `records` are views into `data`."""
+    decoder = _DECODERS.get((cls, version))
+    if decoder is None:
+        _check(cls, version)
+        decoder = _DECODERS[cls, version] = compile_decoder(cls, version)
+    message: M = decoder(data, position)
+    return message
+
+
+def encode(message: object, version: int) -> list[Buffer]:
+    """The chunks of a message, in order; each `records` buffer is one of them, by reference."""
+    cls = type(message)
+    encoder = _ENCODERS.get((cls, version))
+    if encoder is None:
+        _check(cls, version)
+        encoder = _ENCODERS[cls, version] = compile_encoder(cls, version)
+    return encoder(message)
+
+
+def _check(cls: type[Any], version: int) -> None:
+    first, last = schema_of(cls).versions
+    if not first <= version <= last:
+        raise KafkaError(
+            ErrorCode.UNSUPPORTED_VERSION,
+            f"{cls.__name__} has versions {first} to {last}, not {version}",
+        )

@@ -1,0 +1,32 @@
+"""A frame: an int32 with the size of what follows, then a header and a message.
+
+    | size: int32 | header (header.py) | message (codec.py) |
+
+Sans I/O: the connection owns the buffer; this says how much of it a frame takes, and puts the size
+in front of what goes out.
+"""
+
+from struct import Struct
+from typing import Final
+
+from kafkaesque.errors import DecodeError
+from kafkaesque.types import Buffer
+
+SIZE_BYTES: Final = 4
+MAX_FRAME_BYTES: Final = 104_857_600
+"""Kafka's default of socket.request.max.bytes: 100 MiB."""
+
+_SIZE: Final = Struct(">i")
+
+
+def frame(chunks: list[Buffer]) -> list[Buffer]:
+    """The chunks of a whole frame, for `transport.writelines`."""
+    return [_SIZE.pack(sum(map(len, chunks))), *chunks]
+
+
+def frame_size(buffer: Buffer, position: int = 0, limit: int = MAX_FRAME_BYTES) -> int:
+    """The size of the frame at `position`, without the four bytes that say it."""
+    size: int = _SIZE.unpack_from(buffer, position)[0]
+    if not 0 <= size <= limit:
+        raise DecodeError(f"a frame of {size} bytes; the limit is {limit}")
+    return size

@@ -1,0 +1,60 @@
+"""Python source that is written by decoder.py and encoder.py, line by line, and then compiled.
+
+It keeps the indentation, hands out fresh variable names, and holds the constants (structs, classes,
+functions) that the generated function sees as its globals. The text stays in `linecache`, so that a
+traceback through generated code shows the line at fault.
+"""
+
+import linecache
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class Source:
+    def __init__(self, **constants: Any) -> None:
+        self.constants = constants
+        self._lines: list[str] = []
+        self._depth = 0
+        self._names = 0
+
+    def line(self, text: str) -> None:
+        self._lines.append("    " * self._depth + text)
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """Lines under `if …:`, `for …:` and the like."""
+        self.line(head)
+        self._depth += 1
+        yield
+        self._depth -= 1
+
+    def fresh(self, stem: str) -> str:
+        """A variable name that is not yet taken."""
+        self._names += 1
+        return f"{stem}{self._names}"
+
+    def constant(self, stem: str, value: object) -> str:
+        """The name under which the generated code sees `value`."""
+        for name, known in self.constants.items():
+            if known is value:
+                return name
+        name = self.fresh(stem)
+        self.constants[name] = value
+        return name
+
+    def struct_method(self, method: str, codes: str) -> str:
+        """The name of a bound method of Struct(">" + codes)."""
+        name = f"{method}_{codes.replace('?', 'o')}"
+        if name not in self.constants:
+            self.constants[name] = getattr(struct.Struct(">" + codes), method)
+        return name
+
+    def compile(self, function: str, title: str) -> Callable[..., Any]:
+        text = "\n".join(self._lines) + "\n"
+        filename = f"<{title}>"
+        linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+        exec(compile(text, filename, "exec"), self.constants)
+        compiled: Callable[..., Any] = self.constants[function]
+        return compiled

@@ -1,0 +1,104 @@
+"""One record: its fields, and its bytes inside a batch.
+
+    record   length varint | attributes i8 | timestamp delta varlong | offset delta varint
+             | key | value | header count varint | (header key, header value)*
+    a key or value is: length varint, -1 for null | bytes
+
+Deltas count from the batch's base offset and base timestamp. Malformed bytes raise
+KafkaError(CORRUPT_MESSAGE) and nothing else; lengths are checked against the record around them.
+Above: batch.py. Below: varint.py.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple, TypeAlias
+
+from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.records.varint import decode_varint, decode_varlong, encode_varint, encode_varlong
+
+Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
+
+_NULL = encode_varint(-1)
+
+
+class Record(NamedTuple):
+    """Header keys that are not UTF-8 hold lone surrogates: written back, the same bytes."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+
+
+def encode_records(records: Iterable[Record], base_offset: int, base_timestamp: int) -> bytearray:
+    encoded = bytearray()
+    for record in records:
+        body = _encode_body(record, base_offset, base_timestamp)
+        encoded += encode_varint(len(body))
+        encoded += body
+    return encoded
+
+
+def _encode_body(record: Record, base_offset: int, base_timestamp: int) -> bytearray:
+    body = bytearray(1)
+    body += encode_varlong(record.timestamp - base_timestamp)
+    body += encode_varint(record.offset - base_offset)
+    body += _encode_bytes(record.key)
+    body += _encode_bytes(record.value)
+    body += encode_varint(len(record.headers))
+    for key, value in record.headers:
+        body += _encode_bytes(key.encode(errors="surrogateescape"))
+        body += _encode_bytes(value)
+    return body
+
+
+def _encode_bytes(data: bytes | None) -> bytes:
+    return _NULL if data is None else encode_varint(len(data)) + data
+
+
+def decode_record(
+    data: bytes, at: int, base_offset: int, base_timestamp: int
+) -> tuple[Record, int]:
+    """The record that starts at `at`, and where the next one starts."""
+    length, at = decode_varint(data, at)
+    end = at + length
+    if length < 1 or end > len(data):
+        raise _corrupt(f"a record of {length} bytes where {len(data) - at} are left")
+    timestamp_delta, at = decode_varlong(data, at + 1)
+    offset_delta, at = decode_varint(data, at)
+    key, at = _decode_bytes(data, at, end)
+    value, at = _decode_bytes(data, at, end)
+    headers, at = _decode_headers(data, at, end)
+    if at != end:
+        raise _corrupt(f"a record's length and its fields differ by {end - at} bytes")
+    offset = base_offset + offset_delta
+    return Record(offset, base_timestamp + timestamp_delta, key, value, headers), end
+
+
+def _decode_bytes(data: bytes, at: int, end: int) -> tuple[bytes | None, int]:
+    length, at = decode_varint(data, at)
+    if length < 0:
+        return None, at
+    if at + length > end:
+        raise _corrupt(f"a field of {length} bytes runs past the end of its record")
+    return data[at : at + length], at + length
+
+
+def _decode_headers(data: bytes, at: int, end: int) -> tuple[Headers, int]:
+    count, at = decode_varint(data, at)
+    if count == 0:
+        return (), at
+    if count < 0:
+        raise _corrupt(f"a record counts {count} headers")
+    headers = []
+    for _ in range(count):
+        key, at = _decode_bytes(data, at, end)
+        if key is None:
+            raise _corrupt("a header has no key")
+        value, at = _decode_bytes(data, at, end)
+        headers.append((key.decode(errors="surrogateescape"), value))
+    return tuple(headers), at
+
+
+def _corrupt(message: str) -> KafkaError:
+    return KafkaError(ErrorCode.CORRUPT_MESSAGE, message)

@@ -1,0 +1,20 @@
+"""Names that every part shares: where a record lies, what a clock is, what counts as bytes."""
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+"""Bytes that are looked at, not owned. A memoryview is always of format "B"."""
+
+Clock: TypeAlias = Callable[[], int]
+"""Wall time in milliseconds since 1970. Passed in, so that tests own the time."""
+
+
+class TopicPartition(NamedTuple):
+    """The name of a partition: its directory on disk is `<topic>-<partition>`."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"

@@ -1,0 +1,92 @@
+"""A broker as a user runs it: `kafkaesque broker` in a process of its own, which can be killed."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+
+_COMMAND = Path(sys.executable).with_name("kafkaesque")
+_LISTENING = re.compile(rb"listening on ([^ ,]+)")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class BrokerProcess:
+    """Starts on a free port that it keeps over restarts; its log goes to `<data_dir>.log`."""
+
+    def __init__(self, data_dir: Path, *args: str) -> None:
+        self.data_dir = data_dir
+        self.log_path = data_dir.with_name(data_dir.name + ".log")
+        self.port = free_port()
+        self._args = args
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def bootstrap(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def log(self) -> str:
+        return self.log_path.read_text(errors="replace")
+
+    @property
+    def rss_bytes(self) -> int:
+        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+    def start(self) -> "BrokerProcess":
+        """Start, and return when it listens."""
+        command = [_COMMAND, "broker", "--port", str(self.port), "--data-dir", self.data_dir]
+        with self.log_path.open("ab") as log:
+            self._process = subprocess.Popen(
+                [*map(str, command), *self._args], stdout=subprocess.PIPE, stderr=log
+            )
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not _LISTENING.search(line):
+            code = self._process.wait()
+            raise RuntimeError(f"the broker did not start (exit code {code}):\n{self.log}")
+        return self
+
+    def kill(self) -> None:
+        """As if the power of the process were cut: SIGKILL."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> int:
+        """SIGTERM, and wait: the exit code."""
+        return self._end(signal.SIGTERM)
+
+    def _end(self, number: signal.Signals) -> int:
+        process, self._process = self._process, None
+        if process is None:
+            return 0
+        process.send_signal(number)
+        code = process.wait(timeout=30)
+        assert process.stdout is not None
+        process.stdout.close()
+        return code
+
+    def __enter__(self) -> "BrokerProcess":
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.kill()

@@ -1,0 +1,12 @@
+"""The rows of the compatibility table that need nothing but PyPI, in `make test` as well."""
+
+import pytest
+from tests.compat.cells import CELLS
+from tests.compat.drivers import PYTHON_CLIENTS, ForeignClient
+from tests.compat.peer import Peer
+
+
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("client", PYTHON_CLIENTS, ids=lambda client: client.name)
+def test_python_client_can(peer: Peer, client: ForeignClient, cell: str) -> None:
+    CELLS[cell](client, peer)

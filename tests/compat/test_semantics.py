@@ -1,0 +1,391 @@
+"""Semantics that brokers get wrong: each point of the list is a named test with a foreign client.
+
+The numbers are those of the list; 4 and 11 belong to transactions. Where a client hides what really
+comes over the wire, a raw request beside it looks. With KAFKAESQUE_COMPAT_PEER=apache the same
+tests run against Apache Kafka, and hold there too.
+"""
+
+import asyncio
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from aiokafka import AIOKafkaConsumer
+from aiokafka import TopicPartition as AioTopicPartition
+from confluent_kafka import (
+    OFFSET_END,
+    OFFSET_INVALID,
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    Producer,
+    TopicPartition,
+)
+from confluent_kafka.admin import ConfigSource, OffsetSpec, ResourceType
+from tests import foreign
+from tests.compat.cooperative_member import CooperativeMember
+from tests.compat.peer import Peer, running_peer
+from tests.kafka_python import KafkaConsumer, KafkaProducer, OffsetAndMetadata
+from tests.kafka_python import TopicPartition as PythonTopicPartition
+from tests.raw_client import RawClient, batch_of, fetch_request, produce_request
+from tests.steady_writer import SteadyWriter
+
+from kafkaesque.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from kafkaesque.protocol.messages.metadata import MetadataRequest
+from kafkaesque.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+)
+from kafkaesque.records.batch import batches
+
+TIMEOUT_S = foreign.TIMEOUT_S
+
+
+def test_01_a_consumer_that_seeks_into_a_batch_gets_exactly_the_right_record(peer: Peer) -> None:
+    topic = foreign.create_topic(peer.bootstrap)
+    assert foreign.produce(peer.bootstrap, topic, [f"{i}" for i in range(10)]) == [*range(10)]
+    confluent = foreign.read(peer.bootstrap, topic, 5, offset=5)
+    assert [message.offset() for message in confluent] == [5, 6, 7, 8, 9]
+    assert foreign.values(confluent) == [b"5", b"6", b"7", b"8", b"9"]
+    assert _seek_with_kafka_python(peer, topic, 7) == (7, b"7")
+    assert asyncio.run(_seek_with_aiokafka(peer, topic, 9)) == (9, b"9")
+
+
+def test_01_a_fetch_in_the_middle_of_a_batch_returns_the_whole_batch(peer: Peer) -> None:
+    topic = foreign.create_topic(peer.bootstrap)
+    foreign.produce(peer.bootstrap, topic, [f"{i}" for i in range(10)])
+    with RawClient(peer.bootstrap) as client:
+        response = client.ask(fetch_request(topic, 5), 11)
+    records = response.responses[0].partitions[0].records
+    assert [(header.base_offset, header.count) for _, header in batches(records)] == [(0, 10)]
+
+
+def test_02_a_consumer_with_tiny_limits_still_gets_every_record(peer: Peer) -> None:
+    topic = foreign.create_topic(peer.bootstrap, partitions=2)
+    large = [os.urandom(100_000) for _ in range(3)]
+    for partition in (0, 1):
+        for value in large:
+            foreign.produce(peer.bootstrap, topic, [value], partition)
+    limits = {"fetch.message.max.bytes": 1, "fetch.max.bytes": 1000, "message.max.bytes": 1000}
+    assert foreign.values(foreign.read(peer.bootstrap, topic, 3, **limits)) == large
+    assert _read_both_partitions_one_byte_at_a_time(peer, topic, 6) == {0: large, 1: large}
+
+
+def test_02_only_the_first_batch_of_a_fetch_may_exceed_its_limit(peer: Peer) -> None:
+    topic = foreign.create_topic(peer.bootstrap, partitions=2)
+    for partition in (0, 1):
+        for _ in range(2):
+            foreign.produce(peer.bootstrap, topic, [b"x" * 5000], partition)
+    with RawClient(peer.bootstrap) as client:
+        request = fetch_request(topic, 0, partitions=(0, 1), max_bytes=1)
+        (answered,) = client.ask(request, 11).responses
+    found = [[header.count for _, header in batches(p.records)] for p in answered.partitions]
+    assert sorted(found) == [[], [1]]
+
+
+def test_03_offset_fetch_of_an_unknown_group_is_minus_one_without_error(peer: Peer) -> None:
+    topic = foreign.create_topic(peer.bootstrap)
+    found = foreign.committed(peer.bootstrap, foreign.name("unknown"), topic)
+    assert (found.offset, found.error) == (OFFSET_INVALID, None)
+    reader = KafkaConsumer(bootstrap_servers=peer.bootstrap, group_id=foreign.name("unknown"))
+    assert reader.committed(PythonTopicPartition(topic, 0)) is None
+    reader.close()
+    wanted = ConsumerGroupTopicPartitions(foreign.name("unknown"))
+    listed = foreign.admin(peer.bootstrap).list_consumer_group_offsets([wanted])
+    assert listed[wanted.group_id].result(TIMEOUT_S).topic_partitions == []
+
+
+@pytest.mark.parametrize("version", range(1, 10))
+def test_03_offset_fetch_of_an_unknown_group_in_every_version(peer: Peer, version: int) -> None:
+    topic = foreign.create_topic(peer.bootstrap)
+    with RawClient(peer.bootstrap) as client:
+        response = client.ask(_offset_fetch("no-such-group", topic, version), version)
+    group = response.groups[0] if version >= 8 else response
+    (partition,) = group.topics[0].partitions
+    assert (group.error_code, partition.error_code) == (0, 0)
+    assert (partition.committed_offset, partition.metadata) == (-1, "")
+
+
+@pytest.mark.parametrize("linger_ms", [0, 100], ids=["a batch each", "one batch"])
+@pytest.mark.parametrize("codec", ["none", "lz4"])
+def test_05_list_offsets_finds_the_first_record_at_or_after_a_time(
+    peer: Peer, linger_ms: int, codec: str
+) -> None:
+    start = time.time_ns() // 1_000_000 - 100_000
+    topic = foreign.create_topic(peer.bootstrap)
+    stamps = [start + after for after in (1000, 3000, 2000, 5000, 4000)]
+    batches_of = [stamps] if linger_ms else [[stamp] for stamp in stamps]
+    for part in batches_of:
+        values = ["v"] * len(part)
+        foreign.produce(
+            peer.bootstrap, topic, values, timestamps=part, **{"compression.type": codec}
+        )
+    asked = [0, start, start + 1000, start + 1001, start + 2000, start + 3001, start + 5000]
+    assert [_offset_at(peer, topic, stamp) for stamp in asked] == [0, 0, 0, 1, 1, 3, 3]
+    assert _offset_at(peer, topic, start + 5001) == OFFSET_END
+    place = TopicPartition(topic, 0)
+    asked_for = {place: OffsetSpec.max_timestamp()}
+    latest = foreign.admin(peer.bootstrap).list_offsets(asked_for)[place].result(TIMEOUT_S)
+    assert (latest.offset, latest.timestamp) == (3, start + 5000)
+
+
+def test_05_list_offsets_by_time_of_an_empty_partition(peer: Peer) -> None:
+    topic = foreign.create_topic(peer.bootstrap)
+    assert _offset_at(peer, topic, 0) == OFFSET_END
+    place = TopicPartition(topic, 0)
+    asked_for = {place: OffsetSpec.max_timestamp()}
+    latest = foreign.admin(peer.bootstrap).list_offsets(asked_for)[place].result(TIMEOUT_S)
+    assert (latest.offset, latest.timestamp) == (-1, -1)
+
+
+def test_06_the_metadata_of_a_commit_comes_back(peer: Peer) -> None:
+    topic, group = foreign.create_topic(peer.bootstrap, partitions=2), foreign.name("group")
+    noted = TopicPartition(topic, 0, 7, metadata="wo ich wär")
+    foreign.commit(peer.bootstrap, group, noted, TopicPartition(topic, 1, 9))
+    found = foreign.committed(peer.bootstrap, group, topic)
+    assert (found.offset, found.metadata) == (7, "wo ich wär")
+    assert foreign.committed(peer.bootstrap, group, topic, 1).metadata in (None, "")
+    reader = KafkaConsumer(bootstrap_servers=peer.bootstrap, group_id=group)
+    place = PythonTopicPartition(topic, 0)
+    assert reader.committed(place, metadata=True).metadata == "wo ich wär"
+    reader.commit({place: OffsetAndMetadata(8, "and now here", -1)})
+    reader.close()
+    assert foreign.committed(peer.bootstrap, group, topic).metadata == "and now here"
+
+
+def test_06_a_commit_is_seen_by_whoever_asks_after_it_on_the_same_connection(peer: Peer) -> None:
+    topic, group = foreign.create_topic(peer.bootstrap), foreign.name("group")
+    reader = foreign.consumer(peer.bootstrap, group)
+    place = TopicPartition(topic, 0)
+    reader.committed([place], TIMEOUT_S)
+    for offset in range(1, 30):
+        reader.commit(offsets=[TopicPartition(topic, 0, offset)], asynchronous=True)
+        assert reader.committed([place], TIMEOUT_S)[0].offset == offset
+    reader.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("retention.ms", "soon"),
+        ("cleanup.policy", "shred"),
+        ("segment.bytes", "-1"),
+        ("min.insync.replicas", "0"),
+        ("no.such.setting", "1"),
+    ],
+)
+def test_07_a_topic_with_a_bad_config_is_refused(peer: Peer, name: str, value: str) -> None:
+    topic = foreign.name("refused")
+    code = foreign.refusal(foreign.create_topic, peer.bootstrap, topic, configs={name: value})
+    assert code == KafkaError.INVALID_CONFIG
+    assert topic not in foreign.admin(peer.bootstrap).list_topics(timeout=TIMEOUT_S).topics
+
+
+@pytest.mark.parametrize("topic", [".", "..", "a b", "a/b", "ä", "a,b", "a" * 250, "a\nb"])
+def test_08_an_invalid_topic_name_is_refused(peer: Peer, topic: str) -> None:
+    code = foreign.refusal(foreign.create_topic, peer.bootstrap, topic)
+    assert code == KafkaError.TOPIC_EXCEPTION
+    if "\n" not in topic:
+        listed = foreign.admin(peer.bootstrap).list_topics(topic, timeout=TIMEOUT_S).topics[topic]
+        assert listed.error is not None
+        assert listed.error.code() == KafkaError.TOPIC_EXCEPTION
+
+
+def test_08_the_longest_name_and_every_legal_character_are_accepted(peer: Peer) -> None:
+    for topic in ("a" * 249, foreign.name("Az09._-")):
+        assert foreign.create_topic(peer.bootstrap, topic) == topic
+    collides = foreign.name("a.b")
+    foreign.create_topic(peer.bootstrap, collides)
+    code = foreign.refusal(foreign.create_topic, peer.bootstrap, collides.replace(".", "_"))
+    assert code == KafkaError.TOPIC_EXCEPTION
+
+
+def test_09_cooperative_rebalancing_moves_only_what_has_to_move(peer: Peer) -> None:
+    topic, group = foreign.create_topic(peer.bootstrap, partitions=6), foreign.name("group")
+    with CooperativeMember(peer.bootstrap, topic, group) as first:
+        foreign.until(lambda: len(first.owned) == 6)
+        with CooperativeMember(peer.bootstrap, topic, group) as second:
+            foreign.until(lambda: len(first.owned) == 3 and len(second.owned) == 3)
+            moved = set(second.owned)
+            assert first.owned | moved == set(range(6))
+            assert first.history == [("assigned", set(range(6))), ("revoked", moved)]
+            assert second.history == [("assigned", moved)]
+        foreign.until(lambda: len(first.owned) == 6)
+        assert first.history[2:] == [("assigned", moved)]
+
+
+def test_09_the_partitions_that_stay_are_read_while_the_others_move(peer: Peer) -> None:
+    topic, group = foreign.create_topic(peer.bootstrap, partitions=2), foreign.name("group")
+    with CooperativeMember(peer.bootstrap, topic, group) as first:
+        foreign.until(lambda: len(first.owned) == 2)
+        with CooperativeMember(peer.bootstrap, topic, group) as second:
+            while not second.owned:
+                foreign.produce(peer.bootstrap, topic, ["x"], 0)
+                foreign.produce(peer.bootstrap, topic, ["x"], 1)
+            (stayed,) = first.owned
+            written = foreign.watermarks(peer.bootstrap, topic, stayed)[1]
+            foreign.until(lambda: first.read.get(stayed) == written)
+            assert stayed not in second.read
+
+
+def test_10_deleting_a_topic_deletes_its_committed_offsets(peer: Peer) -> None:
+    topic, other = foreign.create_topic(peer.bootstrap), foreign.create_topic(peer.bootstrap)
+    group = foreign.name("group")
+    foreign.produce(peer.bootstrap, topic, ["a", "b", "c"])
+    foreign.commit(peer.bootstrap, group, TopicPartition(topic, 0, 2), TopicPartition(other, 0, 5))
+    foreign.delete_topic(peer.bootstrap, topic)
+    foreign.create_topic(peer.bootstrap, topic)
+    assert foreign.committed(peer.bootstrap, group, topic).offset == OFFSET_INVALID
+    assert foreign.committed(peer.bootstrap, group, other).offset == 5
+    assert foreign.watermarks(peer.bootstrap, topic) == (0, 0)
+
+
+def test_12_nothing_acknowledged_is_lost_and_no_offset_changes_under_pause_and_kill(
+    tmp_path: Path,
+) -> None:
+    with running_peer(tmp_path / "data") as peer:
+        topic = foreign.create_topic(peer.bootstrap)
+        with SteadyWriter(peer.bootstrap, topic) as writer:
+            for _ in range(2):
+                writer.wait_for(300)
+                os.kill(peer.pid, signal.SIGSTOP)
+                time.sleep(0.5)
+                os.kill(peer.pid, signal.SIGCONT)
+                writer.wait_for(300)
+                seen = foreign.read(peer.bootstrap, topic, 300)
+                peer.kill()
+                peer.start()
+                before = [(message.offset(), message.value()) for message in seen]
+                again = foreign.read(peer.bootstrap, topic, 300)
+                assert [(message.offset(), message.value()) for message in again] == before
+        acknowledged = writer.acknowledged
+        there = foreign.values(foreign.read(peer.bootstrap, topic, len(acknowledged)))
+        assert foreign.watermarks(peer.bootstrap, topic) == (0, len(there))
+        assert {offset: there[offset] for offset in acknowledged} == acknowledged
+        assert there == [b"%d" % i for i in range(len(there))]
+
+
+def test_13_a_producer_with_acks_0_and_metadata_requests_on_one_connection(peer: Peer) -> None:
+    topic = foreign.create_topic(peer.bootstrap)
+    producer = Producer({"bootstrap.servers": peer.bootstrap, "acks": 0, "linger.ms": 0})
+    for i in range(200):
+        producer.produce(topic, b"%d" % i)
+        if i % 10 == 0:
+            producer.poll(0)
+            assert topic in producer.list_topics(timeout=TIMEOUT_S).topics
+    assert producer.flush(TIMEOUT_S) == 0
+    expected = [b"%d" % i for i in range(200)]
+    assert foreign.values(foreign.read(peer.bootstrap, topic, 200)) == expected
+    python = KafkaProducer(
+        bootstrap_servers=peer.bootstrap, acks=0, enable_idempotence=False, retries=0
+    )
+    assert python.send(topic, b"and one of kafka-python").get(TIMEOUT_S).offset == -1
+    python.close()
+    assert foreign.read(peer.bootstrap, topic, 1, offset=200)[0].value()
+
+
+def test_13_acks_0_gets_no_response_and_keeps_the_order_of_the_others(peer: Peer) -> None:
+    topic = foreign.create_topic(peer.bootstrap)
+    listed = ListOffsetsRequest(
+        topics=[
+            ListOffsetsTopic(
+                name=topic, partitions=[ListOffsetsPartition(partition_index=0, timestamp=-2)]
+            )
+        ]
+    )
+    unanswered = produce_request(topic, batch_of([b"quiet"]), acks=0)
+    acknowledged = produce_request(topic, batch_of([b"loud"]), acks=-1)
+    with RawClient(peer.bootstrap) as client:
+        asked = []
+        for _ in range(5):
+            client.send(unanswered, 9)
+            asked.append((client.send(MetadataRequest(topics=None), 9), MetadataRequest(), 9))
+            asked.append((client.send(acknowledged, 9), acknowledged, 9))
+            client.send(unanswered, 9)
+            asked.append((client.send(listed, 5), listed, 5))
+        for sent, request, version in asked:
+            assert client.receive(request, version)[0] == sent
+    expected = [b"quiet", b"loud", b"quiet"] * 5
+    assert foreign.values(foreign.read(peer.bootstrap, topic, 15)) == expected
+
+
+def test_14_describe_configs_tells_the_real_values_and_where_they_come_from(peer: Peer) -> None:
+    overrides = {"cleanup.policy": "compact", "retention.ms": "1234567", "segment.bytes": "1048577"}
+    topic = foreign.create_topic(peer.bootstrap, configs=overrides)
+    found = foreign.topic_configs(peer.bootstrap, topic)
+    for name, value in overrides.items():
+        assert (found[name].value, found[name].source) == (
+            value,
+            ConfigSource.DYNAMIC_TOPIC_CONFIG.value,
+        )
+    plain = foreign.topic_configs(peer.bootstrap, foreign.create_topic(peer.bootstrap))
+    assert (plain["cleanup.policy"].value, plain["cleanup.policy"].is_default) == ("delete", True)
+    assert plain["max.message.bytes"].value == "1048588"
+    assert plain["compression.type"].value == "producer"
+    assert plain["min.insync.replicas"].value == "1"
+    assert plain["message.timestamp.type"].value == "CreateTime"
+    offsets = foreign.topic_configs(peer.bootstrap, "__consumer_offsets")
+    assert offsets["cleanup.policy"].value == "compact"
+    node = foreign.configs(peer.bootstrap, ResourceType.BROKER, "1")
+    assert node["log.retention.bytes"].value == "-1"
+
+
+def _seek_with_kafka_python(peer: Peer, topic: str, offset: int) -> tuple[int, bytes]:
+    reader = KafkaConsumer(bootstrap_servers=peer.bootstrap, consumer_timeout_ms=20_000)
+    place = PythonTopicPartition(topic, 0)
+    reader.assign([place])
+    reader.seek(place, offset)
+    record = next(reader)
+    reader.close()
+    return record.offset, record.value
+
+
+async def _seek_with_aiokafka(peer: Peer, topic: str, offset: int) -> tuple[int, bytes]:
+    async with AIOKafkaConsumer(bootstrap_servers=peer.bootstrap) as reader:
+        place = AioTopicPartition(topic, 0)
+        reader.assign([place])
+        reader.seek(place, offset)
+        record = await asyncio.wait_for(reader.getone(), TIMEOUT_S)
+        return record.offset, record.value
+
+
+def _read_both_partitions_one_byte_at_a_time(
+    peer: Peer, topic: str, count: int
+) -> dict[int, list[bytes]]:
+    reader = KafkaConsumer(
+        bootstrap_servers=peer.bootstrap,
+        auto_offset_reset="earliest",
+        fetch_max_bytes=1,
+        max_partition_fetch_bytes=1,
+        consumer_timeout_ms=20_000,
+    )
+    reader.assign([PythonTopicPartition(topic, 0), PythonTopicPartition(topic, 1)])
+    found: dict[int, list[bytes]] = {0: [], 1: []}
+    for _ in range(count):
+        record = next(reader)
+        found[record.partition].append(record.value)
+    reader.close()
+    return found
+
+
+def _offset_fetch(group: str, topic: str, version: int) -> OffsetFetchRequest:
+    if version >= 8:
+        topics = [OffsetFetchRequestTopics(name=topic, partition_indexes=[0])]
+        return OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=topics)])
+    return OffsetFetchRequest(
+        group_id=group, topics=[OffsetFetchRequestTopic(name=topic, partition_indexes=[0])]
+    )
+
+
+def _offset_at(peer: Peer, topic: str, timestamp: int) -> int:
+    reader = foreign.consumer(peer.bootstrap)
+    (found,) = reader.offsets_for_times([TopicPartition(topic, 0, timestamp)], TIMEOUT_S)
+    reader.close()
+    return found.offset

@@ -1,0 +1,97 @@
+"""Codecs: what other clients write is read, bombs and broken data are refused."""
+
+import gzip
+import struct
+
+import cramjam
+import pytest
+
+from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.records.compression import Codec, compress, decompress
+
+TEXT = b"the quick brown fox jumps over the lazy dog. " * 3000
+PACKED = [codec for codec in Codec if codec is not Codec.NONE]
+
+
+@pytest.mark.parametrize("codec", Codec)
+@pytest.mark.parametrize("data", [b"", b"x", TEXT])
+def test_data_comes_back_from_any_kind_of_buffer(codec: Codec, data: bytes) -> None:
+    packed = compress(codec, bytearray(data))
+    for buffer in (packed, bytearray(packed), memoryview(b"__" + packed)[2:]):
+        assert decompress(codec, buffer) == data
+
+
+@pytest.mark.parametrize("codec", PACKED)
+def test_text_becomes_smaller(codec: Codec) -> None:
+    assert len(compress(codec, TEXT)) < len(TEXT) / 4
+
+
+def test_gzip_is_what_the_standard_library_reads_and_writes() -> None:
+    assert gzip.decompress(compress(Codec.GZIP, TEXT)) == TEXT
+    assert decompress(Codec.GZIP, gzip.compress(TEXT)) == TEXT
+
+
+def test_snappy_is_written_in_xerial_frames_of_32_kib() -> None:
+    packed = compress(Codec.SNAPPY, TEXT)
+    assert packed[:16] == b"\x82SNAPPY\x00\x00\x00\x00\x01\x00\x00\x00\x01"
+    (size,) = struct.unpack_from(">i", packed, 16)
+    assert bytes(cramjam.snappy.decompress_raw(packed[20 : 20 + size])) == TEXT[: 32 * 1024]
+
+
+def test_snappy_of_librdkafka_is_one_raw_block() -> None:
+    assert decompress(Codec.SNAPPY, bytes(cramjam.snappy.compress_raw(TEXT))) == TEXT
+
+
+def test_a_xerial_block_that_claims_a_byte_more_than_there_is_is_refused() -> None:
+    packed = bytearray(compress(Codec.SNAPPY, b"x" * 100))
+    packed[19] += 1
+    _assert_corrupt(Codec.SNAPPY, packed)
+
+
+def test_lz4_is_the_frame_format() -> None:
+    assert compress(Codec.LZ4, TEXT)[:4] == bytes.fromhex("04224d18")
+
+
+@pytest.mark.parametrize("codec", PACKED)
+def test_data_of_exactly_the_bound_passes_and_a_byte_more_is_refused(codec: Codec) -> None:
+    packed = compress(codec, TEXT)
+    assert decompress(codec, packed, max_size=len(TEXT)) == TEXT
+    _assert_corrupt(codec, packed, max_size=len(TEXT) - 1)
+
+
+@pytest.mark.parametrize("codec", PACKED)
+def test_a_bomb_is_refused(codec: Codec) -> None:
+    _assert_corrupt(codec, compress(codec, bytes(64 << 20)), max_size=1 << 20)
+
+
+def test_a_raw_snappy_block_that_claims_4_gib_is_refused_before_it_is_unpacked() -> None:
+    _assert_corrupt(Codec.SNAPPY, b"\xff\xff\xff\xff\x0f\x00\x00")
+
+
+@pytest.mark.parametrize("codec", PACKED)
+def test_data_cut_off_at_any_byte_is_refused(codec: Codec) -> None:
+    packed = compress(codec, TEXT[:2000])
+    for size in range(len(packed)):
+        if codec is Codec.SNAPPY and size == 16:
+            continue  # A xerial header without blocks is whole, and empty.
+        _assert_corrupt(codec, packed[:size])
+
+
+@pytest.mark.parametrize("codec", PACKED)
+def test_a_changed_byte_unpacks_to_something_or_is_refused(codec: Codec) -> None:
+    packed = bytearray(compress(codec, TEXT[:500]))
+    for position in range(len(packed)):
+        for flip in (0x01, 0x80, 0xFF):
+            packed[position] ^= flip
+            try:
+                decompress(codec, packed, max_size=1 << 20)
+            except KafkaError as error:
+                if error.code is not ErrorCode.CORRUPT_MESSAGE:
+                    raise
+            packed[position] ^= flip
+
+
+def _assert_corrupt(codec: Codec, data: bytes | bytearray, max_size: int = 1 << 20) -> None:
+    with pytest.raises(KafkaError) as error:
+        decompress(codec, data, max_size=max_size)
+    assert error.value.code is ErrorCode.CORRUPT_MESSAGE
