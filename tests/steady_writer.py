@@ -1,7 +1,7 @@
-"""An idempotent producer that writes 0, 1, 2, … without a pause, and notes what was acknowledged where.
+"""A producer that writes 0, 1, 2, … without a pause, and notes what was acknowledged where.
 
-Whatever happens to the broker meanwhile: once the writer has ended, the partition must hold exactly
-these numbers in this order, each acknowledged one at its offset.
+Idempotent. Whatever happens to the broker meanwhile: once the writer has ended, the partition must
+hold exactly these numbers in this order, each acknowledged one at its offset.
 """
 
 import threading

@@ -9,6 +9,7 @@ import pytest
 import typer.main
 
 from kafkaesque.cli.main import app
+from scripts.write_reference import PAGES, REFERENCE
 
 CLI = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
 
@@ -49,6 +50,12 @@ def test_the_section_mentions_no_option_that_is_not_there(name: str) -> None:
     mentioned = re.findall(r"^\| (`-.+?`)(?: [A-Z\[]|\s*\|)", SECTIONS[name], flags=re.MULTILINE)
     spelled = {spelling for cell in mentioned for spelling in re.findall(r"`-[^`]+`", cell)}
     assert spelled - {"`-h`", "`--help`"} <= set(_spellings(COMMANDS[name]))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_pages_made_from_the_tables_are_up_to_date(name: str) -> None:
+    written = (REFERENCE / name).read_text()
+    assert written == PAGES[name](), "run `python scripts/write_reference.py`"
 
 
 def _spellings(command: Any) -> list[str]:

@@ -11,7 +11,7 @@ import random
 import subprocess
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -140,7 +140,8 @@ class Chaos:
         try:
             for plan, number in seats:
                 self._join(plan, number, session_ms)
-            self._flow.run(3 * step_s)
+            self._await_joined(list(self._seated.values()))
+            self._flow.run(step_s)
             self._random.shuffle(seats)
             for step, (plan, number) in enumerate(seats):
                 if step == len(seats) // 2:
@@ -150,7 +151,7 @@ class Chaos:
                 self._join(plan, number, session_ms)
             self._flow.run(step_s)
             self._flow.finish()
-            self._await(self._all_processed, drain_s)
+            self._await_all_processed(drain_s)
             faults += self._end()
         finally:
             for member in self._members:
@@ -184,6 +185,7 @@ class Chaos:
 
     def _vacate(self, group: str, number: int, *, kill: bool) -> None:
         member = self._seated.pop((group, number))
+        self._await_joined([member])
         if kill:
             member.process.kill()
             member.process.wait()
@@ -192,8 +194,7 @@ class Chaos:
             member.process.terminate()
 
     def _restart_broker(self) -> list[str]:
-        # A broker that dies while kafka-python asks it for its versions makes that client give up.
-        self._await(self._all_seated_have_joined, JOIN_TIMEOUT_S)
+        self._await_joined(list(self._seated.values()))
         self._peer.kill()
         before = {plan.group: self.history(plan.group) for plan in self._plans}
         self._peer.start()
@@ -232,17 +233,17 @@ class Chaos:
     def _committed(self, group: str) -> dict[int, int]:
         return reference.committed(self._peer.bootstrap, group, self._topic)
 
-    def _all_processed(self) -> bool:
-        return not any(
-            unprocessed(self.history(plan.group), self._flow.acknowledged) for plan in self._plans
-        )
+    def _await_joined(self, members: list[Member]) -> None:
+        """Records flow on until each has said something: a process that starts is no member."""
+        end = time.monotonic() + JOIN_TIMEOUT_S
+        while not all(any(each.history()) for each in members) and time.monotonic() < end:
+            self._flow.run(0.2)
 
-    def _all_seated_have_joined(self) -> bool:
-        return all(any(member.history()) for member in self._seated.values())
-
-    def _await(self, condition: Callable[[], bool], seconds: float) -> None:
+    def _await_all_processed(self, seconds: float) -> None:
         end = time.monotonic() + seconds
-        while not condition() and time.monotonic() < end:
+        while time.monotonic() < end and any(
+            unprocessed(self.history(plan.group), self._flow.acknowledged) for plan in self._plans
+        ):
             time.sleep(0.5)
 
 

@@ -18,11 +18,12 @@ import logging
 from collections import deque
 from collections.abc import Awaitable
 from dataclasses import replace
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, cast
 
 from kafkaesque.broker.apis import APIS, Api, Context
 from kafkaesque.broker.apis.api_versions import unsupported_api_versions
-from kafkaesque.errors import DecodeError, ErrorCode
+from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.protocol.codec import decode, encode
 from kafkaesque.protocol.frame import frame
 from kafkaesque.protocol.header import (
@@ -45,9 +46,15 @@ read.
 """
 
 _ANY_ADDRESS = ("0.0.0.0", "::", "")
+_METADATA = 3
 _MAX_IN_FLIGHT = 128
 _MAX_UNSENT_BYTES = 8 << 20
 _FIRST_BUFFER_BYTES = 1 << 20
+
+_CHANGES = frozenset(api.key for api in APIS.values() if iscoroutinefunction(api.handle))
+"""An API that is `async def` changes something and answers when that is done. As in Kafka, nothing
+that comes after it on its connection begins before: the next OffsetFetch sees a commit.
+"""
 
 
 class _Place:
@@ -80,6 +87,7 @@ class Connection(asyncio.BufferedProtocol):
         self._frame_size = 0
         # Requests whose responses have not been sent, oldest first.
         self._line: deque[_Place] = deque()
+        self._change: _Place | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._polls: set[asyncio.Task[None]] = set()
         self._backlog: Buffer = b""
@@ -176,7 +184,8 @@ class Connection(asyncio.BufferedProtocol):
         return partial + bytearray(min(len(partial), self._frame_size - len(partial)))
 
     def _is_behind(self) -> bool:
-        return not self._writable or len(self._line) >= _MAX_IN_FLIGHT
+        is_changing = self._change is not None and self._change.chunks is None
+        return is_changing or not self._writable or len(self._line) >= _MAX_IN_FLIGHT
 
     def _catch_up(self) -> None:
         if self._backlog and not self._is_behind() and not self._closing:
@@ -192,8 +201,11 @@ class Connection(asyncio.BufferedProtocol):
             if api is None or not api.min_version <= header.api_version <= api.max_version:
                 self._unsupported(header)
                 return
+            if api.key == _METADATA:
+                position = _start_of_metadata(header, data, position)
             request = decode(MESSAGES[api.key].request, header.api_version, data, position)
-        except DecodeError as error:
+        except KafkaError as error:
+            # Undecodable, or a version that is listed but refused: Produce 0–2.
             self.refuse(error.message)
             return
         context = Context(self._broker, self._listener, header, self.peer)
@@ -205,6 +217,8 @@ class Connection(asyncio.BufferedProtocol):
             return
         if isinstance(result, Awaitable):
             self._line.append(place := _Place())
+            if api.key in _CHANGES:
+                self._change = place
             task = asyncio.get_running_loop().create_task(self._finish(place, api, header, result))
             self._own(task, self._polls if api.key == FETCH else self._tasks)
         elif result is not None:
@@ -267,6 +281,14 @@ class Connection(asyncio.BufferedProtocol):
     def close(self) -> None:
         self._closing = True
         self._transport.close()
+
+
+def _start_of_metadata(header: RequestHeader, data: memoryview, position: int) -> int:
+    """librdkafka writes "all topics" as a null of four bytes where flexible versions have one (its
+    issue 5049). Kafka ignores whatever follows a request, and never notices; we skip the surplus.
+    """
+    is_surplus = header.api_version >= 9 and len(data) - position in (7, 8)
+    return position + 3 if is_surplus and data[position : position + 4] == bytes(4) else position
 
 
 def _encoded(header: RequestHeader, response: Any) -> list[Buffer]:

@@ -18,6 +18,7 @@ from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.config import BrokerConfig, Listener
 from kafkaesque.broker.connection import Connection
 from kafkaesque.errors import StartError
+from kafkaesque.log.files import Files
 from kafkaesque.types import Clock
 
 logger = logging.getLogger(__name__)
@@ -33,9 +34,12 @@ def wall_clock() -> int:
 class Server:
     """A broker and the sockets it listens on."""
 
-    def __init__(self, config: BrokerConfig, clock: Clock = wall_clock) -> None:
+    def __init__(
+        self, config: BrokerConfig, clock: Clock = wall_clock, files: Files | None = None
+    ) -> None:
         self._config = config
         self._clock = clock
+        self._files = files
         self._servers: list[asyncio.Server] = []
         self._connections: set[Connection] = set()
         self._idle_check: asyncio.Task[None] | None = None
@@ -46,7 +50,7 @@ class Server:
         """Open the data, then listen. Raises StartError, and leaves nothing open, if either cannot
         be.
         """
-        self.broker = await Broker.open(self._config, self._clock)
+        self.broker = await Broker.open(self._config, self._clock, self._files)
         try:
             for listener in self._config.listeners:
                 await self._listen(listener)

@@ -111,9 +111,7 @@ class Topics:
             message = f"Topic '{new.name}' already exists."
             raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, message)
         self._check_collision(new.name)
-        if self.partition_count(new) > _MAX_PARTITIONS:
-            message = f"a topic may have {_MAX_PARTITIONS} partitions at most"
-            raise KafkaError(ErrorCode.INVALID_PARTITIONS, message)
+        check_partition_count(self.partition_count(new))
         overrides = {}
         for name, value in new.configs.items():
             if value is None:
@@ -224,6 +222,15 @@ class Topics:
 def _merged(overrides: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
     merged = {**overrides, **changes}
     return {name: value for name, value in merged.items() if value is not None}
+
+
+def check_partition_count(count: int) -> None:
+    """Each partition is a directory and records of metadata: a number off the wire must not fill
+    the machine.
+    """
+    if count > _MAX_PARTITIONS:
+        message = f"a topic may have {_MAX_PARTITIONS} partitions at most"
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, message)
 
 
 def check_topic_name(name: str) -> None:

@@ -33,7 +33,7 @@ def echo_section(title: str) -> None:
 
 
 def echo_columns(rows: Iterable[Sequence[object]]) -> None:
-    lines = [[str(cell) for cell in row] for row in rows]
+    lines = [["-" if cell is None else str(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         padded = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))

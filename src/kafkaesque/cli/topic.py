@@ -48,11 +48,15 @@ def create(
     names: Names,
     partitions: Annotated[
         int | None,
-        typer.Option("--partitions", "-p", min=1, help="Partitions; else the broker's default."),
+        typer.Option(
+            "--partitions", "-p", min=1, max=100_000, help="Partitions; else the broker's default."
+        ),
     ] = None,
     replicas: Annotated[
         int | None,
-        typer.Option("--replicas", "-r", min=1, help="Replicas; else the broker's default."),
+        typer.Option(
+            "--replicas", "-r", min=1, max=10_000, help="Replicas; else the broker's default."
+        ),
     ] = None,
     config: Annotated[
         list[Pair] | None,

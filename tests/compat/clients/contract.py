@@ -14,7 +14,8 @@ A record to send is [key, value], the headers are common to the call; a record t
 {partition, offset, key, value, headers}. Keys and values are text or null, headers are pairs of
 name and value. Events carry `at`, CLOCK_MONOTONIC in nanoseconds, which all processes of a machine
 share: assigned, revoked, lost (generation, and the partitions that came or went); records
-(generation, partition, offsets); commit (offsets: acknowledged); commit_failed (error); closed.
+(generation, partition, offsets); commit (offsets: acknowledged); commit_failed and poll_failed
+(error); closed.
 Above: drivers.py, chaos.py.
 """
 

@@ -1,5 +1,6 @@
 """kafka-python behind the contract of contract.py."""
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +15,7 @@ from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
-from kafka.errors import KafkaError
+from kafka.errors import KafkaConnectionError, KafkaError
 from kafka.structs import OffsetAndMetadata
 from tests.compat.clients.contract import (
     Arguments,
@@ -132,10 +133,20 @@ def member(bootstrap: str, arguments: Arguments) -> list[Line]:
     )
     consumer.subscribe([arguments["topic"]], listener=Listener(consumer))
     while not stopping():
-        _work(consumer, consumer.poll(timeout_ms=200, max_records=100))
+        _work(consumer, _polled(consumer))
     consumer.close()
     emit_event("closed")
     return []
+
+
+def _polled(consumer: KafkaConsumer) -> Any:
+    try:
+        return consumer.poll(timeout_ms=200, max_records=100)
+    except KafkaConnectionError as error:
+        # Of all clients this one alone leaves it to the application to try again.
+        emit_event("poll_failed", error=repr(error))
+        time.sleep(0.2)
+        return {}
 
 
 def _work(consumer: KafkaConsumer, polled: dict[Any, list[Any]]) -> None:

@@ -70,6 +70,7 @@ def test_a_group_without_a_command_shows_its_help(
         (["broker", "--memory", "--data-dir", "x"], "not both"),
         (["topic", "create"], "NAME"),
         (["topic", "create", "a", "-p", "0"], "--partitions"),
+        (["topic", "create", "a", "-p", "100001"], "--partitions"),
         (["topic", "create", "a", "-r", "0"], "--replicas"),
         (["topic", "create", "a", "-c", "x"], "'x' is not name=value"),
         (["topic", "list", "--format", "xml"], "--format"),

@@ -14,6 +14,11 @@ def test_columns_line_up_and_no_line_ends_in_spaces(capsys: pytest.CaptureFixtur
     )
 
 
+def test_what_is_not_known_is_a_dash(capsys: pytest.CaptureFixture[str]) -> None:
+    echo_table(("A", "B"), [(None, 0)])
+    assert capsys.readouterr().out == "A  B\n-  0\n"
+
+
 def test_an_empty_table_is_its_head(capsys: pytest.CaptureFixture[str]) -> None:
     echo_table(("NAME", "PARTITIONS"), [])
     assert capsys.readouterr().out == "NAME  PARTITIONS\n"

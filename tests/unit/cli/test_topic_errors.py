@@ -76,7 +76,7 @@ def test_a_listener_that_does_not_speak_kafka_ends_in_one_line_after_the_timeout
     [
         (ErrorCode.TOPIC_ALREADY_EXISTS, "kafkaesque topic describe orders"),
         (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "kafkaesque topic list"),
-        (ErrorCode.INVALID_TOPIC_EXCEPTION, "249"),
+        (ErrorCode.INVALID_TOPIC_EXCEPTION, "choose another name"),
         (ErrorCode.INVALID_CONFIG, "--config"),
         (ErrorCode.INVALID_PARTITIONS, "--partitions"),
         (ErrorCode.INVALID_REPLICATION_FACTOR, "--replicas"),

@@ -152,7 +152,7 @@ def test_more_than_127_unknown_tagged_fields_are_skipped() -> None:
 def test_a_tagged_field_whose_size_is_wrong_is_refused(size: bytes) -> None:
     known = encoded(ApiVersionsResponse(finalized_features_epoch=9), 3)
     wrong = known[:-9] + size + known[-8:] + b"\x00"
-    with pytest.raises(DecodeError):
+    with pytest.raises(DecodeError, match="tagged field 1 has a wrong size"):
         decode(ApiVersionsResponse, 3, wrong)
 
 

@@ -29,6 +29,12 @@ def test_tagged_fields_of_a_flexible_header_are_skipped() -> None:
     assert data[position:] == b""
 
 
+def test_a_tagged_field_that_does_not_fit_is_refused() -> None:
+    data = encode_request_header(RequestHeader(PRODUCE, 9, 42, "c"), False) + b"\x01\x07\x03xy"
+    with pytest.raises(DecodeError, match="3 bytes do not fit"):
+        decode_request_header(data, FLEXIBLE_SINCE)
+
+
 @pytest.mark.parametrize("key", [OFFSET_DELETE, UNKNOWN])
 def test_an_api_that_has_no_flexible_version_has_a_plain_header(key: int) -> None:
     header = RequestHeader(key, 20, 42, "c")

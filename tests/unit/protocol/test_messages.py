@@ -76,6 +76,7 @@ def test_messages_are_compared_by_their_fields_and_class() -> None:
     @struct
     class One:
         number: int32 = 0
+        name: string = ""
 
     @struct
     class Other:

@@ -51,6 +51,8 @@ public class CompatClient {
         "cooperative-sticky", CooperativeStickyAssignor.class.getName());
 
     public static void main(String[] command) throws Exception {
+        // Stdout is for the contract's lines alone; the client's log goes there by default.
+        System.setOut(System.err);
         Properties settings = new Properties();
         settings.put("bootstrap.servers", command[0]);
         JsonNode arguments = JSON.readTree(command[2]);
