@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 import typer.main
+from scripts.write_reference import PAGES, REFERENCE
 
 from kafkaesque.cli.main import app
-from scripts.write_reference import PAGES, REFERENCE
 
 CLI = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
 

@@ -1,4 +1,4 @@
-"""Whose clock stamps a record, which topic an id means, and that what is sent twice is written once.
+"""Whose clock stamps a record, which topic an id means, and that a repeated batch is written once.
 
 Beside the numbered list of test_semantics.py, and like it with foreign clients.
 """

@@ -157,5 +157,8 @@ class AsyncClient:
         except asyncio.IncompleteReadError as error:
             raise ConnectionResetError("closed by the broker") from error
 
+    async def flush(self) -> None:
+        await self._writer.drain()
+
     def close(self) -> None:
         self._writer.close()

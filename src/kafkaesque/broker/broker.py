@@ -9,9 +9,6 @@ import logging
 from collections.abc import Awaitable, Callable
 from uuid import UUID
 
-from kafkaesque.groups.table import GroupTable
-from kafkaesque.log.directory import DataDirectory
-
 from kafkaesque.broker.config import BrokerConfig, Config
 from kafkaesque.broker.coordinator import Coordinator
 from kafkaesque.broker.disk import Disk
@@ -22,6 +19,8 @@ from kafkaesque.broker.state_log import StateLog
 from kafkaesque.broker.storage import DiskStorage, MemoryStorage, Storage
 from kafkaesque.broker.topics import METADATA_TOPIC, OFFSETS_TOPIC, Topic, Topics
 from kafkaesque.groups.group import GroupConfig
+from kafkaesque.groups.table import GroupTable
+from kafkaesque.log.directory import DataDirectory
 from kafkaesque.log.files import Files, OsFiles
 from kafkaesque.types import Clock, TopicPartition
 

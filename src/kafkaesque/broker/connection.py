@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from kafkaesque.broker.apis import APIS, Api, Context
 from kafkaesque.broker.apis.api_versions import unsupported_api_versions
-from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.errors import DecodeError, ErrorCode
 from kafkaesque.protocol.codec import decode, encode
 from kafkaesque.protocol.frame import frame
 from kafkaesque.protocol.header import (
@@ -46,7 +46,6 @@ read.
 """
 
 _ANY_ADDRESS = ("0.0.0.0", "::", "")
-_METADATA = 3
 _MAX_IN_FLIGHT = 128
 _MAX_UNSENT_BYTES = 8 << 20
 _FIRST_BUFFER_BYTES = 1 << 20
@@ -201,11 +200,9 @@ class Connection(asyncio.BufferedProtocol):
             if api is None or not api.min_version <= header.api_version <= api.max_version:
                 self._unsupported(header)
                 return
-            if api.key == _METADATA:
-                position = _start_of_metadata(header, data, position)
-            request = decode(MESSAGES[api.key].request, header.api_version, data, position)
-        except KafkaError as error:
-            # Undecodable, or a version that is listed but refused: Produce 0–2.
+            message = MESSAGES[api.key].request
+            request = decode(message, header.api_version, data, position, surplus=True)
+        except DecodeError as error:
             self.refuse(error.message)
             return
         context = Context(self._broker, self._listener, header, self.peer)
@@ -281,14 +278,6 @@ class Connection(asyncio.BufferedProtocol):
     def close(self) -> None:
         self._closing = True
         self._transport.close()
-
-
-def _start_of_metadata(header: RequestHeader, data: memoryview, position: int) -> int:
-    """librdkafka writes "all topics" as a null of four bytes where flexible versions have one (its
-    issue 5049). Kafka ignores whatever follows a request, and never notices; we skip the surplus.
-    """
-    is_surplus = header.api_version >= 9 and len(data) - position in (7, 8)
-    return position + 3 if is_surplus and data[position : position + 4] == bytes(4) else position
 
 
 def _encoded(header: RequestHeader, response: Any) -> list[Buffer]:

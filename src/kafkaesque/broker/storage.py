@@ -10,18 +10,18 @@ Above: topics.py, broker.py. Below: partition.py, log/.
 import base64
 import logging
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Protocol
 from uuid import UUID, uuid4
 
-from kafkaesque.log.directory import DataDirectory
-from kafkaesque.log.log import Log
-from kafkaesque.log.memory import MemorySegments
-
 from kafkaesque.broker.config import TopicConfig
 from kafkaesque.broker.disk import Disk
 from kafkaesque.broker.partition import Partition
-from kafkaesque.errors import KafkaError
+from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.log.directory import DataDirectory
+from kafkaesque.log.log import Log
+from kafkaesque.log.memory import MemorySegments
 from kafkaesque.types import Clock, TopicPartition
 
 logger = logging.getLogger(__name__)
@@ -105,18 +105,32 @@ class DiskStorage:
             logger.warning("%s belongs to a topic that was deleted: removed", name)
             directory.remove_deleted(directory.delete_partition(name))
             known = False
-        segments = directory.segments(name) if known else directory.create_partition(name, topic_id)
-        log = Log.open(
-            segments,
-            config.log,
-            log_start_offset=directory.log_start_offsets.get(name) if known else None,
-            recovery_point=directory.recovery_points.get(name) if known else None,
-            clean=directory.was_clean,
-        )
+        log = self._known_log(name, config) if known else self._new_log(name, topic_id, config)
         for sentence in log.recovery.sentences:
             logger.warning("%s: %s", name, sentence)
         partition = self._partitions[name] = Partition(name, log, config, self._disk, self._clock)
         return partition
+
+    def _known_log(self, name: TopicPartition, config: TopicConfig) -> Log:
+        directory = self._directory
+        return Log.open(
+            directory.segments(name),
+            config.log,
+            log_start_offset=directory.log_start_offsets.get(name),
+            recovery_point=directory.recovery_points.get(name),
+            clean=directory.was_clean,
+        )
+
+    def _new_log(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Log:
+        """Begin a log. If the disk has no room for its files, those that were made go again."""
+        directory = self._directory
+        try:
+            return Log.open(directory.create_partition(name, topic_id), config.log)
+        except (OSError, KafkaError) as error:
+            with suppress(OSError):
+                directory.remove_deleted(directory.delete_partition(name))
+            message = f"{name} cannot be created: {error}"
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, message) from error
 
     def strays(self) -> list[TopicPartition]:
         """Partitions on disk that no topic has claimed: left alone, and named."""

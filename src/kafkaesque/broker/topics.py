@@ -6,7 +6,8 @@ deletion is: a produce is never acknowledged for a topic that a crash could take
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import UUID, uuid4
@@ -54,6 +55,10 @@ class Topic:
             message = f"{self.name} has no partition {index}"
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
         return self.partitions[index]
+
+    def missing(self, count: int) -> list[TopicPartition]:
+        """The partitions that it lacks to have so many."""
+        return [TopicPartition(self.name, index) for index in range(len(self.partitions), count)]
 
 
 class Journal(Protocol):
@@ -132,8 +137,10 @@ class Topics:
         topic = Topic(name, uuid4(), overrides, self._config.topic(overrides))
         self._changing.add(name)
         try:
-            await self.journal.topic_created(topic, count)
-            self.add(topic, count)
+            async with self._opened(topic, count) as partitions:
+                await self.journal.topic_created(topic, count)
+            topic.partitions += partitions
+            self._show(topic)
         finally:
             self._changing.discard(name)
         return topic
@@ -142,8 +149,10 @@ class Topics:
         self._claim(topic)
         try:
             have = len(topic.partitions)
-            await self.journal.topic_grown(topic, have, count - have)
-            self._open(topic, count)
+            async with self._opened(topic, count) as partitions:
+                await self.journal.topic_grown(topic, have, count - have)
+            topic.partitions += partitions
+            self._configure(topic)
         finally:
             self._changing.discard(topic.name)
 
@@ -157,8 +166,7 @@ class Topics:
             await self.journal.topic_deleted(topic)
             self.remove(topic.id)
             for partition in topic.partitions:
-                partition.close()
-                await self._storage.delete(partition)
+                await self._remove(partition)
         finally:
             self._changing.discard(topic.name)
 
@@ -173,8 +181,33 @@ class Topics:
         self.apply_configs(topic, changes)
 
     def add(self, topic: Topic, partitions: int) -> None:
-        """Let clients see a topic whose creation is durable."""
-        self._open(topic, partitions)
+        """Open a topic that the journal has, and let clients see it."""
+        for name in topic.missing(partitions):
+            topic.partitions.append(self._storage.open(name, topic.id, topic.config))
+        self._show(topic)
+
+    @asynccontextmanager
+    async def _opened(self, topic: Topic, count: int) -> AsyncIterator[list[Partition]]:
+        """New partitions, opened before they are journalled: what the journal names is there.
+
+        If they cannot all be, or if the journal refuses them, nothing of them is left.
+        """
+        partitions: list[Partition] = []
+        try:
+            for name in topic.missing(count):
+                partition = self._storage.open(name, topic.id, topic.config)
+                partitions.append(partition)
+            yield partitions
+        except BaseException:
+            for partition in partitions:
+                await self._remove(partition)
+            raise
+
+    async def _remove(self, partition: Partition) -> None:
+        partition.close()
+        await self._storage.delete(partition)
+
+    def _show(self, topic: Topic) -> None:
         self._by_name[topic.name] = topic
         self._by_id[topic.id] = topic
 
@@ -196,11 +229,6 @@ class Topics:
         topic.config = self._config.topic(topic.overrides)
         for partition in topic.partitions:
             partition.configure(topic.config)
-
-    def _open(self, topic: Topic, partitions: int) -> None:
-        for index in range(len(topic.partitions), partitions):
-            name = TopicPartition(topic.name, index)
-            topic.partitions.append(self._storage.open(name, topic.id, topic.config))
 
     def _claim(self, topic: Topic) -> None:
         if topic.name in self._changing:

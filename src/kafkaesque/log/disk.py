@@ -39,6 +39,7 @@ class DiskSegments:
         self._unsynced_files: list[File] = []
         self._unsynced_directories: list[str] = []
         self._unsynced_indexes: list[str] = []
+        self._checkpoint: DiskCheckpoint | None = None
 
     def mark_new(self, metadata: File) -> None:
         """The directory itself is new: the first flush makes it, and the file in it, durable."""
@@ -239,22 +240,27 @@ class DiskSegments:
             )
 
     def checkpoint(self, offset: int, snapshot: tuple[int, bytes] | None) -> DiskCheckpoint:
-        active = self.active
+        active, has_failed = self.active, self._checkpoint is not None
+        if has_failed:
+            active.forget_written_index()
         entries = [(active.files.path(s), data, at) for s, data, at in active.unwritten_index()]
-        return DiskCheckpoint(
+        self._checkpoint = DiskCheckpoint(
             offset=offset,
             segment=active,
             index_generation=active.index_generation,
             entries=entries,
             sealed=list(self._unsynced_indexes),
+            rewrite=has_failed,
             directory=self.directory,
             snapshot=snapshot,
             snapshots=self._snapshots,
             files=self._files,
         )
+        return self._checkpoint
 
     def end_checkpoint(self, checkpoint: Checkpoint) -> None:
         assert isinstance(checkpoint, DiskCheckpoint)
+        self._checkpoint = None
         done = set(checkpoint.sealed)
         self._unsynced_indexes = [path for path in self._unsynced_indexes if path not in done]
         segment = checkpoint.segment

@@ -34,13 +34,17 @@ class DiskFlush:
 
 @dataclass(slots=True)
 class DiskCheckpoint:
-    """Index entries that only memory has, on disk: so recovery need not look below `offset`."""
+    """Index entries that only memory has, on disk: so recovery need not look below `offset`.
+
+    `rewrite` after one that failed: a sync that fails once leaves nothing for the next to write.
+    """
 
     offset: int
     segment: "ActiveSegment"
     index_generation: int
     entries: list[tuple[str, bytes, int]]
     sealed: list[str]
+    rewrite: bool
     directory: str
     snapshot: tuple[int, bytes] | None
     snapshots: Snapshots
@@ -70,6 +74,8 @@ class DiskCheckpoint:
         except FileNotFoundError:
             return  # its segment was removed meanwhile
         try:
+            if self.rewrite:
+                file.pwrite(file.pread(file.size(), 0), 0)
             file.sync()
         finally:
             file.close()

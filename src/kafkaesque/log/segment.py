@@ -295,6 +295,11 @@ class ActiveSegment(DiskSegment):
         self._offset_entries_written = max(self._offset_entries_written, offset_entries)
         self._time_entries_written = max(self._time_entries_written, time_entries)
 
+    def forget_written_index(self) -> None:
+        """Have all of the index written again."""
+        self._offset_entries_written = 0
+        self._time_entries_written = 0
+
     def write_index(self) -> None:
         index = self._index or self.load_index()
         for suffix, data, position in self.unwritten_index():

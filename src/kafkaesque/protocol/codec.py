@@ -16,17 +16,23 @@ from kafkaesque.types import Buffer
 
 M = TypeVar("M")
 
-_DECODERS: Final[dict[tuple[type[Any], int], Callable[[Buffer, int], Any]]] = {}
+_DECODERS: Final[dict[tuple[type[Any], int], Callable[[Buffer, int, bool], Any]]] = {}
 _ENCODERS: Final[dict[tuple[type[Any], int], Callable[[Any], list[Buffer]]]] = {}
 
 
-def decode(cls: type[M], version: int, data: Buffer, position: int = 0) -> M:
-    """The message that fills `data` from `position` to its end; `records` are views into `data`."""
+def decode(
+    cls: type[M], version: int, data: Buffer, position: int = 0, *, surplus: bool = False
+) -> M:
+    """The message that fills `data` from `position` to its end; `records` are views into `data`.
+
+    `surplus` lets more bytes follow, as Kafka does: librdkafka writes "all topics" in Metadata with
+    three too many (its issue 5049).
+    """
     decoder = _DECODERS.get((cls, version))
     if decoder is None:
         _check(cls, version)
         decoder = _DECODERS[cls, version] = compile_decoder(cls, version)
-    message: M = decoder(data, position)
+    message: M = decoder(data, position, surplus)
     return message
 
 

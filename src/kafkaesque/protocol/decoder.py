@@ -19,7 +19,7 @@ from kafkaesque.protocol.source import Source
 from kafkaesque.types import Buffer
 
 
-def compile_decoder(cls: type[Any], version: int) -> Callable[[Buffer, int], Any]:
+def compile_decoder(cls: type[Any], version: int) -> Callable[[Buffer, int, bool], Any]:
     return _Decoder(cls, version).compile()
 
 
@@ -42,14 +42,14 @@ class _Decoder:
             uuid_from_bytes=wire.uuid_from_bytes,
         )
 
-    def compile(self) -> Callable[[Buffer, int], Any]:
+    def compile(self) -> Callable[[Buffer, int, bool], Any]:
         title = self._title
         line, block = self._source.line, self._source.block
-        with block("def decode(data, p):"):
+        with block("def decode(data, p, surplus):"):
             line("end = len(data)")
             with block("try:"):
                 message = self._struct(self._class)
-                with block("if p != end:"):
+                with block("if p != end and not surplus:"):
                     line(f'raise DecodeError(f"{title}: {{end - p}} bytes too many")')
                 line(f"return {message}")
             with block("except (IndexError, struct_error) as error:"):

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+from tests.crash.forgetting import ForgettingFiles
+
 from kafkaesque.log.disk import DiskSegments
 from kafkaesque.log.log import Log, LogConfig
 from kafkaesque.records.batch import Codec, Record, new_batch, read_header
-from tests.crash.forgetting import ForgettingFiles
 
 DIRECTORY = "/data/orders-0"
 NOW = 1_700_000_000_000

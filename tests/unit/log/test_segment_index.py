@@ -3,9 +3,9 @@
 import struct
 
 import pytest
+from tests.crash.forgetting import ForgettingFiles
 
 from kafkaesque.log.index import OffsetIndexFile, SegmentIndex, TimeIndexFile
-from tests.crash.forgetting import ForgettingFiles
 
 BASE = 1000
 
@@ -149,6 +149,7 @@ def test_an_index_that_makes_no_sense_is_not_loaded(damage: str) -> None:
 
 def test_full_is_where_no_entry_fits_and_the_last_time_entry_is_reserved() -> None:
     index = index_of(REGULAR)
+    assert len(index.offsets) == len(index.timestamps) == 4
     assert index.is_full(32)
-    assert not index.is_full(64)
     assert index.is_full(60), "room for 5 time entries, and the fifth is the one of sealing"
+    assert not index.is_full(72)

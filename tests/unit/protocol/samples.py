@@ -1,4 +1,8 @@
-"""Messages with something in every field, built from the schema: one per class and version."""
+"""Messages with something in every field, built from the schema: one per class and version.
+
+They are made to be cut, bent and broken by test_malformed.py. Random ones, compared with kio's, are
+in tests/property/test_protocol_kio.py.
+"""
 
 from typing import Any
 from uuid import UUID

@@ -1,4 +1,8 @@
-"""What the codec promises beyond kio's bytes: references, defaults, tagged fields, versions."""
+"""What the codec promises beyond kio's bytes: references, defaults, tagged fields, versions.
+
+Records must not be copied on the way in or out; fields that a version lacks keep their defaults;
+what a newer client adds as a tagged field is skipped.
+"""
 
 from typing import Any
 from uuid import UUID

@@ -1,4 +1,7 @@
-"""Frames: the size in front, and the sizes that are refused."""
+"""Frames: the size in front, and the sizes that are refused.
+
+A frame is put together without copying its chunks, and its size is checked before it is read.
+"""
 
 import pytest
 

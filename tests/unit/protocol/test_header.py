@@ -1,4 +1,8 @@
-"""Request and response headers, flexible and not, whole and damaged."""
+"""Request and response headers, flexible and not, whole and damaged.
+
+tests/property/test_protocol_kio.py compares their bytes with kio's; here is what happens to bytes
+that are cut short, carry unknown tagged fields, or belong to an API that we do not know.
+"""
 
 import pytest
 

@@ -1,4 +1,8 @@
-"""Records of internal topics against bytes that Apache Kafka 4.3's own classes wrote."""
+"""Records of internal topics against bytes that Apache Kafka 4.3's own classes wrote.
+
+kio has no such records, so the vectors were printed by Kafka's serializers. Each must be written
+and read back exactly; what cannot be read says why.
+"""
 
 from uuid import UUID
 

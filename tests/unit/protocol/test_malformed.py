@@ -1,4 +1,8 @@
-"""Bytes that are not what they claim to be: a DecodeError each, and no memory spent on them."""
+"""Bytes that are not what they claim to be: a DecodeError each, and no memory spent on them.
+
+Every class in every version is cut at each byte, has each byte changed, and is fed noise. Nothing
+but a message or a DecodeError may come out. Hand-made frames then lie about their lengths.
+"""
 
 import random
 import tracemalloc

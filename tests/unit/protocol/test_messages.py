@@ -1,4 +1,8 @@
-"""The table of APIs, and how declared classes behave as Python objects."""
+"""The table of APIs, and how declared classes behave as Python objects.
+
+The table must agree with the classes it names. Classes are built by keyword, compared by value, and
+share nothing mutable.
+"""
 
 from typing import Any
 

@@ -1,4 +1,8 @@
-"""Unsigned varints, whose length changes with every seven bits."""
+"""Unsigned varints, whose length changes with every seven bits.
+
+The values stand on both sides of each change. What runs off the end is an IndexError here, which
+the callers turn into a DecodeError.
+"""
 
 import pytest
 

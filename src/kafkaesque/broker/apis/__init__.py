@@ -71,7 +71,7 @@ _TABLE = (
     Api(23, "OffsetForLeaderEpoch", 2, 4, offset_for_leader_epoch),
     Api(32, "DescribeConfigs", 1, 4, describe_configs),
     Api(33, "AlterConfigs", 0, 2, alter_configs),
-    Api(35, "DescribeLogDirs", 1, 4, describe_log_dirs),
+    Api(35, "DescribeLogDirs", 1, 5, describe_log_dirs),
     Api(37, "CreatePartitions", 0, 3, create_partitions),
     Api(42, "DeleteGroups", 0, 2, delete_groups),
     Api(44, "IncrementalAlterConfigs", 0, 1, incremental_alter_configs),

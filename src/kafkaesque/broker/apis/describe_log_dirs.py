@@ -1,4 +1,4 @@
-"""DescribeLogDirs (35), versions 1–4. One directory, what is in it, and, from version 4, the room
+"""DescribeLogDirs (35), versions 1–5. One directory, what is in it, and, from version 4, the room
 there is.
 """
 

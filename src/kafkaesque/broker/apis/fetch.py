@@ -14,12 +14,11 @@ high watermark.
 import asyncio
 from collections.abc import Awaitable
 
-from kafkaesque.log.log import Slice
-
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.fetch_sessions import Key, Session, Wanted
 from kafkaesque.broker.partition import Partition, check_leader_epoch
 from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.log.log import Slice
 from kafkaesque.protocol.messages.fetch import (
     FetchableTopicResponse,
     FetchRequest,

@@ -1,0 +1,60 @@
+"""The shape of the house: sizes, headings, one list of APIs, and what a broker process may load."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kafkaesque.broker.apis import APIS
+from kafkaesque.protocol.messages import MESSAGES
+
+ROOT = Path(__file__).parents[1]
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+EVERYTHING = [
+    *SOURCES,
+    *sorted((ROOT / "tests").rglob("*.py")),
+    *(ROOT / "benchmarks").glob("*.py"),
+]
+ROUTES = (
+    "broker/server.py",
+    "broker/connection.py",
+    "broker/apis/produce.py",
+    "broker/apis/fetch.py",
+    "broker/partition.py",
+    "log/log.py",
+    "log/segment.py",
+)
+
+
+def test_no_file_is_longer_than_700_lines() -> None:
+    long = {str(path): n for path in EVERYTHING if (n := len(path.read_text().splitlines())) > 700}
+    assert long == {}
+
+
+def test_every_source_file_says_what_it_is() -> None:
+    silent = [path.name for path in SOURCES if not ast.get_docstring(ast.parse(path.read_text()))]
+    assert silent == []
+
+
+@pytest.mark.parametrize("name", ROUTES)
+def test_both_routes_are_described_by_the_files_they_name(name: str) -> None:
+    assert (ROOT / "src" / "kafkaesque" / name).exists()
+    assert f"src/kafkaesque/{name}" in (ROOT / "ARCHITECTURE.md").read_text()
+
+
+def test_every_api_in_the_table_is_declared_in_every_version_it_claims() -> None:
+    assert set(APIS) == set(MESSAGES)
+    for key, api in APIS.items():
+        assert (api.min_version, api.max_version) == MESSAGES[key].versions, api.name
+        assert api.name == MESSAGES[key].name
+
+
+def test_a_broker_process_loads_no_client_and_no_web_framework() -> None:
+    program = "import json, sys, kafkaesque.broker.server; print(json.dumps(list(sys.modules)))"
+    output = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True).stdout
+    loaded = set(json.loads(output))
+    assert "kafkaesque.broker.broker" in loaded
+    assert loaded.isdisjoint({"confluent_kafka", "fastapi", "pydantic", "rich", "kio", "pytest"})

@@ -1,0 +1,324 @@
+"""What a flush and a checkpoint promise, and what happens when the disk breaks its word."""
+
+from random import Random
+
+import pytest
+from tests.crash.forgetting import ForgettingFiles
+from tests.unit.log.logs import (
+    DIRECTORY,
+    append,
+    append_many,
+    checkpoint,
+    content,
+    flush,
+    new_disk,
+    open_log,
+    path_of,
+    read,
+    read_all,
+)
+
+from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.log.log import Log, LogConfig
+from kafkaesque.log.memory import MemorySegments
+
+SMALL = LogConfig(segment_bytes=1000, index_interval_bytes=100)
+
+
+def after_power_cuts(files: ForgettingFiles, count: int = 20) -> list[ForgettingFiles]:
+    return [files.cut(Random(seed)) for seed in range(count)]
+
+
+def test_nothing_dirty_nothing_to_flush() -> None:
+    log = open_log(new_disk())
+    assert log.begin_flush() is None
+    append(log)
+    flush(log)
+    assert log.begin_flush() is None
+
+
+def test_memory_is_flushed_at_once() -> None:
+    log = Log.open(MemorySegments(), LogConfig())
+    append(log)
+    assert log.flushed_offset == 1
+    assert log.begin_flush() is None
+    assert log.checkpoint() is None
+
+
+def test_a_flush_covers_what_was_appended_before_it_began() -> None:
+    log = open_log(new_disk())
+    append(log)
+    job = log.begin_flush()
+    assert job is not None
+    append(log)
+    assert log.flushing
+    assert log.begin_flush() is None, "one at a time"
+    job.run()
+    assert log.flushed_offset == 0
+    log.end_flush(job)
+    assert log.flushed_offset == 1
+    flush(log)
+    assert log.flushed_offset == 2
+
+
+def test_a_flush_ends_once() -> None:
+    log = open_log(new_disk())
+    append(log)
+    job = log.begin_flush()
+    assert job is not None
+    job.run()
+    log.end_flush(job)
+    with pytest.raises(ValueError, match="not under way"):
+        log.end_flush(job)
+
+
+def test_flushed_records_survive_a_power_cut_across_new_segments_and_a_new_directory() -> None:
+    files = ForgettingFiles()
+    files.make_directory("/data")
+    files.sync_directory("/")
+    files.make_directory(DIRECTORY)
+    store = open_log(files, SMALL)
+    store._store.mark_new(files.open(f"{DIRECTORY}/partition.metadata", create=True))  # type: ignore[attr-defined]
+    batches = append_many(store, 35)
+    flush(store)
+    append_many(store, 10)
+    for survivor in after_power_cuts(files):
+        log = open_log(survivor, SMALL)
+        assert log.end_offset >= 35
+        assert read_all(log).startswith(b"".join(batches))
+
+
+def test_a_segment_sealed_during_a_flush_is_synced_by_the_next_one() -> None:
+    files = new_disk()
+    log = open_log(files, SMALL)
+    batches = append_many(log, 5)
+    job = log.begin_flush()
+    assert job is not None
+    batches += append_many(log, 2)
+    log.roll()
+    batches += append_many(log, 2)
+    job.run()
+    log.end_flush(job)
+    flush(log)
+    assert log.flushed_offset == 9
+    for survivor in after_power_cuts(files):
+        assert read_all(open_log(survivor, SMALL)) == b"".join(batches)
+
+
+def test_a_truncation_during_a_flush_lowers_what_it_covers() -> None:
+    log = open_log(new_disk())
+    append_many(log, 5)
+    job = log.begin_flush()
+    assert job is not None
+    log.truncate(2)
+    append(log, fill=9)
+    job.run()
+    log.end_flush(job)
+    assert log.flushed_offset == 2
+
+
+def test_after_a_failed_flush_only_what_was_durable_before_is_left() -> None:
+    files = new_disk()
+    log = open_log(files, SMALL)
+    kept = append_many(log, 5)
+    flush(log)
+    append_many(log, 20)
+    files.failing_syncs = 1
+    job = log.begin_flush()
+    assert job is not None
+    with pytest.raises(OSError, match="Input/output error"):
+        job.run()
+    assert log.begin_flush() is None, "nothing can be acknowledged until it has recovered"
+    log.recover_from_failed_flush()
+    assert (log.end_offset, log.flushed_offset) == (5, 5)
+    assert read_all(log) == b"".join(kept)
+    kept.append(append(log, fill=8))
+    flush(log)
+    for survivor in after_power_cuts(files):
+        assert read_all(open_log(survivor, SMALL)) == b"".join(kept)
+
+
+def test_recovery_from_a_failed_flush_can_fail_and_be_tried_again() -> None:
+    files = new_disk()
+    log = open_log(files, SMALL)
+    kept = append_many(log, 5)
+    flush(log)
+    append_many(log, 20)
+    files.failing_syncs = 3
+    job = log.begin_flush()
+    assert job is not None
+    with pytest.raises(OSError, match="Input/output error"):
+        job.run()
+    for _ in range(2):
+        with pytest.raises(KafkaError, match="Input/output error") as failed:
+            log.recover_from_failed_flush()
+        assert failed.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+    log.recover_from_failed_flush()
+    kept.append(append(log))
+    flush(log)
+    for survivor in after_power_cuts(files):
+        assert read_all(open_log(survivor, SMALL)) == b"".join(kept)
+
+
+def test_a_first_flush_that_fails_still_makes_the_directory_durable_later() -> None:
+    files = new_disk()
+    log = open_log(files)
+    append(log)
+    files.failing_syncs = 1
+    job = log.begin_flush()
+    assert job is not None
+    with pytest.raises(OSError, match="Input/output error"):
+        job.run()
+    log.recover_from_failed_flush()
+    batch = append(log, fill=4)
+    flush(log)
+    for survivor in after_power_cuts(files):
+        assert read_all(open_log(survivor)) == batch
+
+
+def test_a_disk_that_lost_durable_bytes_keeps_the_partition_offline() -> None:
+    files = new_disk()
+    log = open_log(files)
+    append_many(log, 100)
+    flush(log)
+    append(log)
+    files.failing_syncs = 1
+    job = log.begin_flush()
+    assert job is not None
+    with pytest.raises(OSError, match="Input/output error"):
+        job.run()
+    files.open(path_of(0, ".log")).pwrite(b"rot", 200)
+    with pytest.raises(KafkaError, match="among records that were durable"):
+        log.recover_from_failed_flush()
+
+
+def test_a_checkpoint_spares_recovery_what_lies_below_it() -> None:
+    files = new_disk()
+    log = open_log(files, SMALL)
+    batches = append_many(log, 100)
+    point = checkpoint(log)
+    assert point == 100
+    assert log.checkpoint() is None, "nothing has changed"
+    batches += append_many(log, 10)
+    flush(log)
+    for survivor in after_power_cuts(files):
+        log = open_log(survivor, SMALL, recovery_point=point)
+        assert read_all(log) == b"".join(batches)
+        assert log.recovery.scanned_bytes < 20 * len(batches[0])
+        assert log.recovery.sentences == []
+        assert log.recovery.rebuilt_indexes == 0
+
+
+def test_a_checkpoint_never_passes_the_flushed_offset() -> None:
+    log = open_log(new_disk(), SMALL)
+    append_many(log, 3)
+    flush(log)
+    append_many(log, 3)
+    job = log.checkpoint()
+    assert job is not None
+    assert job.offset == 3
+
+
+def test_a_checkpoint_that_a_roll_overtakes_leaves_the_index_whole() -> None:
+    files = new_disk()
+    log = open_log(files, SMALL)
+    append_many(log, 6)
+    flush(log)
+    job = log.checkpoint()
+    assert job is not None
+    append_many(log, 2)
+    log.roll()
+    index = content(files, path_of(0, ".index"))
+    job.run()
+    log.end_checkpoint(job)
+    assert content(files, path_of(0, ".index")) == index
+
+
+def test_a_clean_stop_leaves_nothing_to_scan_and_the_index_goes_on() -> None:
+    files, twin = new_disk(), new_disk()
+    config = LogConfig(index_interval_bytes=100)
+    log, whole = open_log(files, config), open_log(twin, config)
+    for _ in range(4):
+        append_many(log, 7)
+        log.close(clean=True)
+        log = open_log(files, config, recovery_point=log.end_offset, clean=True)
+        assert log.recovery.scanned_bytes == 0
+        append_many(whole, 7)
+    assert read_all(log) == read_all(whole)
+    log.roll()
+    whole.roll()
+    assert content(files, path_of(0, ".index")) == content(twin, path_of(0, ".index"))
+    assert log.offset_of_max_timestamp(28) == whole.offset_of_max_timestamp(28)
+    assert log.recovery.sentences == []
+
+
+def test_a_clean_stop_survives_a_power_cut() -> None:
+    files = new_disk()
+    log = open_log(files, SMALL)
+    batches = append_many(log, 33)
+    log.close(clean=True)
+    assert log.flushed_offset == 33
+    for survivor in after_power_cuts(files):
+        again = open_log(survivor, SMALL, recovery_point=33, clean=True)
+        assert read_all(again) == b"".join(batches)
+        assert again.recovery.sentences == []
+
+
+def test_a_clean_open_reads_no_file_until_it_is_used() -> None:
+    files = new_disk()
+    log = open_log(files, SMALL)
+    batches = append_many(log, 33)
+    log.close(clean=True)
+    opened: list[str] = []
+    real = files.open
+
+    def count(path: str, *, create: bool = False) -> object:
+        opened.append(path)
+        return real(path, create=create)
+
+    files.open = count  # type: ignore[method-assign, assignment]
+    files.size = lambda path: real(path).size()  # type: ignore[method-assign]
+    log = open_log(files, SMALL, recovery_point=33, clean=True)
+    assert (log.end_offset, log.size) == (33, sum(map(len, batches)))
+    assert opened == []
+    assert read(log, 32) == batches[32]
+
+
+def test_snapshots_come_back_newest_first_and_never_from_beyond_the_log() -> None:
+    files = new_disk()
+    log = open_log(files)
+    append_many(log, 10)
+    flush(log)
+    for offset in (3, 5, 10):
+        log.write_snapshot(offset, b"state at %d" % offset)
+    assert log.latest_snapshot() == (10, b"state at 10")
+    assert log.latest_snapshot(9) == (5, b"state at 5")
+    assert log.latest_snapshot(4) is None, "the last two are kept"
+    log.truncate(7)
+    append_many(log, 10)
+    assert log.latest_snapshot() == (5, b"state at 5")
+
+
+def test_a_checkpoint_writes_a_snapshot_that_survives() -> None:
+    files = new_disk()
+    log = open_log(files)
+    append_many(log, 10)
+    flush(log)
+    job = log.checkpoint(snapshot=(10, b"state"))
+    assert job is not None
+    job.run()
+    log.end_checkpoint(job)
+    for survivor in after_power_cuts(files):
+        assert open_log(survivor, recovery_point=10).latest_snapshot() == (10, b"state")
+
+
+def test_a_damaged_snapshot_is_passed_over() -> None:
+    files = new_disk()
+    log = open_log(files)
+    append_many(log, 10)
+    log.write_snapshot(4, b"older")
+    log.write_snapshot(8, b"newer")
+    files.open(path_of(8, ".producers")).pwrite(b"?", 5)
+    assert log.latest_snapshot() == (4, b"older")
+    files.open(path_of(4, ".producers")).truncate(2)
+    assert log.latest_snapshot() is None
