@@ -66,9 +66,9 @@ class BrokerProcess:
         """As if the power of the process were cut: SIGKILL."""
         self._end(signal.SIGKILL)
 
-    def stop(self) -> int:
-        """SIGTERM, and wait: the exit code."""
-        return self._end(signal.SIGTERM)
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Tell it to stop, and wait: the exit code."""
+        return self._end(number)
 
     def _end(self, number: signal.Signals) -> int:
         process, self._process = self._process, None

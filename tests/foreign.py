@@ -28,8 +28,15 @@ TIMEOUT_S = 20.0
 @functools.lru_cache(maxsize=1)
 def admin(bootstrap: str) -> AdminClient:
     """The one client that is kept: its calls end when it does."""
-    config = {"bootstrap.servers": bootstrap, "reconnect.backoff.max.ms": 200, "log_level": 0}
-    return AdminClient(config)
+    return AdminClient(
+        {
+            "bootstrap.servers": bootstrap,
+            "reconnect.backoff.max.ms": 200,
+            # Else a client whose only broker restarts gives that broker up for seconds.
+            "metadata.recovery.strategy": "none",
+            "log_level": 0,
+        }
+    )
 
 
 def name(purpose: str) -> str:
@@ -61,8 +68,8 @@ def produce(
     timestamps: Sequence[int] | None = None,
     **settings: Any,
 ) -> list[int]:
-    """Produce, in one batch if the client sees fit: the offset of each, or KafkaException."""
-    config = {"bootstrap.servers": bootstrap, "linger.ms": 100, "log_level": 0}
+    """Produce in one batch, for flushing ends the lingering: the offset of each, or KafkaException."""
+    config = {"bootstrap.servers": bootstrap, "linger.ms": 5000, "log_level": 0}
     producer = Producer({**config, **{k.replace("_", "."): v for k, v in settings.items()}})
     offsets: list[int] = []
     errors: list[Any] = []

@@ -13,6 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -136,17 +137,16 @@ class Chaos:
 
     def run(self, *, step_s: float, session_ms: int, drain_s: float) -> list[str]:
         faults: list[str] = []
-        seats = [(plan, number) for plan in self._plans for number in range(len(plan.seats))]
+        vacancies = list(self._vacancies())
         try:
-            for plan, number in seats:
+            for plan, number, _ in vacancies:
                 self._join(plan, number, session_ms)
             self._await_joined(list(self._seated.values()))
             self._flow.run(step_s)
-            self._random.shuffle(seats)
-            for step, (plan, number) in enumerate(seats):
-                if step == len(seats) // 2:
+            for step, (plan, number, kill) in enumerate(vacancies):
+                if step == len(vacancies) // 2:
                     faults += self._restart_broker()
-                self._vacate(plan.group, number, kill=step % 2 == 1)
+                self._vacate(plan.group, number, kill=kill)
                 self._flow.run(step_s)
                 self._join(plan, number, session_ms)
             self._flow.run(step_s)
@@ -163,6 +163,16 @@ class Chaos:
         said = [each.history() for each in self._members if each.group == group]
         deaths = [event for where, event in self._deaths if where == group]
         return [event for events in said for event in events] + deaths
+
+    def _vacancies(self) -> Iterator[tuple[Plan, int, bool]]:
+        """Every seat once: the groups take turns, and in each every second member is killed."""
+        orders = []
+        for plan in self._plans:
+            numbers = list(range(len(plan.seats)))
+            self._random.shuffle(numbers)
+            orders.append([(plan, each, turn % 2 == 1) for turn, each in enumerate(numbers)])
+        for turn in zip_longest(*orders):
+            yield from filter(None, turn)
 
     def _join(self, plan: Plan, number: int, session_ms: int) -> None:
         seat = plan.seats[number]

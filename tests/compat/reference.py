@@ -1,4 +1,7 @@
-"""confluent-kafka within the test's own process: quick set-up, and a second opinion on claims."""
+"""confluent-kafka within the test's own process: quick set-up, and a second opinion on claims.
+
+Above: cells.py, chaos.py, test_dump_log.py. Below: clients/confluent_client.py.
+"""
 
 from typing import Any
 

@@ -1,6 +1,7 @@
 """The compatibility table as it fills: client × cell, from test reports to lines of text.
 
-A cell is passed only if every phase of its test (set-up, call, tear-down) passed.
+A cell is passed only if every phase of its test (set-up, call, tear-down) passed. Above:
+conftest.py.
 """
 
 from dataclasses import dataclass, field

@@ -1,4 +1,7 @@
-"""The group checker finds what is wrong with broken histories, and nothing in good ones."""
+"""The group checker finds what is wrong with broken histories, and nothing in good ones.
+
+No clients and no broker: each history is written down, its events one tick apart.
+"""
 
 from tests.compat.history import (
     Assigned,

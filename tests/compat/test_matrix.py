@@ -1,5 +1,6 @@
-"""Every foreign client × everything it must be able to do. `make compat` prints the result as a
-table.
+"""Every foreign client × everything it must be able to do, a test each.
+
+`make compat` prints the result as a table. What a cell asserts is in cells.py.
 """
 
 import pytest

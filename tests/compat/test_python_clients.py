@@ -1,4 +1,7 @@
-"""The rows of the compatibility table that need nothing but PyPI, in `make test` as well."""
+"""The rows of the compatibility table that need nothing but PyPI, in `make test` as well.
+
+What a cell asserts is in cells.py; test_matrix.py has all rows.
+"""
 
 import pytest
 from tests.compat.cells import CELLS

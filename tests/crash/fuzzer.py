@@ -45,7 +45,7 @@ class Fuzzer:
         self._around = around
 
     def valid(self, key: int, version: int) -> bytes:
-        return self._frame(valid_request(self._rng, key, version, self._around), key, version)
+        return self._frame(valid_request(self._rng, key, version, self._around), version)
 
     def mutant(self) -> Mutant:
         while True:
@@ -59,8 +59,8 @@ class Fuzzer:
         request = valid_request(rng, key, version, self._around)
         how = rng.random()
         if 0.05 < how < 0.5:
-            damage_fields(rng, request, _encodable(key, version))
-        frame = self._frame(request, key, version)
+            damage_fields(rng, request, version)
+        frame = self._frame(request, version)
         if how < 0.5:
             return Mutant(frame, ends_connection=not decodes(frame))
         if how < 0.53:
@@ -79,19 +79,11 @@ class Fuzzer:
             repair_crc(body, start)
         return _PREFIX.pack(len(body)) + body
 
-    def _frame(self, request: Any, key: int, version: int) -> bytes:
-        encoded = _encodable(key, version)
-        frame = bytearray(request_frame(request, encoded, self._rng.getrandbits(31), "fuzz"))
-        struct.pack_into(">h", frame, 6, version)
-        return bytes(frame)
+    def _frame(self, request: Any, version: int) -> bytes:
+        return request_frame(request, version, self._rng.getrandbits(31), "fuzz")
 
     def _another(self) -> bytes:
         return self.valid(*self._rng.choice(CASES))[4:]
-
-
-def _encodable(key: int, version: int) -> int:
-    """Produce 0–2 are listed, and cannot be encoded: they are sent as version 3 in disguise."""
-    return max(version, MESSAGES[key].versions[0])
 
 
 def _batch_position(frame: bytes, request: Any) -> int | None:

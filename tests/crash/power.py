@@ -3,13 +3,14 @@
 The cut comes at a given file operation, wherever that happens to be: on the event loop or in a
 thread, while the broker starts or while it serves. What the disk then holds is decided in that
 moment; nothing that the dying process still does can reach it.
-Above: test_power_cuts.py. Below: forgetting.py.
+Above: test_broker_power_cuts.py. Below: forgetting.py.
 """
 
 import asyncio
 import logging
 import random
 import threading
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -21,6 +22,7 @@ from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.config import BrokerConfig, Listener
 from kafkaesque.broker.connection import Connection
 from kafkaesque.broker.server import wall_clock
+from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.files import Files
 
 SETTINGS = {
@@ -95,7 +97,7 @@ class Machine:
         return self.disk.survivor is not None
 
     async def start(self) -> None:
-        """Raises PowerCut if the cut comes so early."""
+        """Open the broker and listen. Raises PowerCut if the cut comes so early."""
         listener = Listener("127.0.0.1", 0)
         config = BrokerConfig((listener,), Path("/data"), SETTINGS)
         files = cast(Files, _OneAtATime(self.disk, self._lock))
@@ -104,10 +106,20 @@ class Machine:
             lambda: Connection(broker, listener, self._connections), "127.0.0.1", 0
         )
         self._port = self._server.sockets[0].getsockname()[1]
-        broker.start()
+
+    def begin_regular_work(self) -> None:
+        """Checkpoints and retention, which change what there is to see."""
+        assert self._broker
+        self._broker.start()
 
     async def connect(self) -> AsyncClient:
         return await AsyncClient.connect("127.0.0.1", self._port)
+
+    async def stop_cleanly(self) -> None:
+        """As on SIGTERM. The power may still go before it is done."""
+        assert self._broker
+        self._broker.stop_waiting()
+        await self._broker.close()
 
     async def end(self) -> None:
         """Cut the power if it is not, and let nothing of the process be left."""
@@ -141,10 +153,16 @@ class Overheard(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
         if error is not None and not is_of_the_cut(error):
-            self.bugs.append(f"{record.getMessage()}: {error!r}")
+            trace = "".join(traceback.format_exception(error))
+            self.bugs.append(f"{record.getMessage()}: {trace}")
 
 
 def is_of_the_cut(error: BaseException | None) -> bool:
+    """To the broker the cut is a disk that fails. That a client is told so with the power on is for
+    power_clients.py to complain about.
+    """
+    if isinstance(error, KafkaError) and error.code is ErrorCode.KAFKA_STORAGE_ERROR:
+        return True
     while error is not None:
         if isinstance(error, PowerCut):
             return True

@@ -3,7 +3,7 @@
 Each client owns a few topics, a group and an idempotent producer id, and outlives the broker: what
 was in doubt when the power went is sent again, with its old sequence, in the next life. Topics go
 by id wherever the protocol lets them, so that a namesake is never mistaken for the topic deleted.
-Above: test_power_cuts.py. Below: promises.py keeps the books.
+Above: test_broker_power_cuts.py. Below: promises.py keeps the books.
 """
 
 import random
@@ -43,6 +43,11 @@ from kafkaesque.protocol.messages.fetch import (
 from kafkaesque.protocol.messages.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
+)
+from kafkaesque.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
 )
 from kafkaesque.protocol.messages.offset_commit import (
     OffsetCommitRequest,
@@ -230,7 +235,7 @@ class PowerClient:
 
     async def _create_or_delete(self) -> None:
         name = self._rng.choice(self._names)
-        if self._promises.is_absent(name):
+        if self._promises.is_absent(name) or self._promises.is_creation_in_doubt(name):
             await self._create(name)
         elif name in self._promises.topics():
             self._promises.asked_for(name, ABSENT)
@@ -240,11 +245,21 @@ class PowerClient:
                 self._promises.told(name, ABSENT)
 
     async def _create(self, name: str) -> None:
-        partitions = self._rng.randint(1, 2)
+        """Create a topic, or find out that the attempt in doubt has come to something."""
+        in_doubt = self._promises.is_creation_in_doubt(name)
+        partitions = 1 if in_doubt else self._rng.randint(1, 2)
         self._promises.asked_for(name, TopicState(partitions))
         answer = await self._connection.call(_create(name, partitions), CreateTopicsResponse, 7)
-        if self._succeeded("CreateTopics", answer.topics[0].error_code):
-            self._promises.told(name, TopicState(partitions, answer.topics[0].topic_id))
+        error, topic_id = answer.topics[0].error_code, answer.topics[0].topic_id
+        if in_doubt and error == ErrorCode.TOPIC_ALREADY_EXISTS:
+            request = MetadataRequest(
+                topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False
+            )
+            found = (await self._connection.call(request, MetadataResponse, 12)).topics[0]
+            error, topic_id = found.error_code, found.topic_id
+        being_created = {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION} if in_doubt else _NOTHING
+        if self._succeeded("CreateTopics", error, being_created):
+            self._promises.told(name, TopicState(partitions, topic_id))
 
     async def _grow(self) -> None:
         name = self._rng.choice(self._names)

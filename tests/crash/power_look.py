@@ -1,7 +1,7 @@
 """What a broker shows to a client that asks for everything it has.
 
 Topics and their ids, every log from its start to its end, every committed offset.
-Above: test_power_cuts.py. Below: promises.py says what it should be.
+Above: test_broker_power_cuts.py. Below: promises.py says what it should be.
 """
 
 from collections.abc import Iterable

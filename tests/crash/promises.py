@@ -10,7 +10,7 @@ holds what is found against that:
   offsets     the last acknowledged commit, or one in doubt that came after it
   producers   an id is never given out twice
 `settle` then takes what was found for promised: a client has seen it.
-Above: power_clients.py, which gathers the evidence, and test_power_cuts.py.
+Above: power_clients.py, which gathers the evidence, and test_broker_power_cuts.py.
 """
 
 from collections.abc import Container, Iterable, Iterator
@@ -85,6 +85,10 @@ class Promises:
             for name, states in self._topics.items()
             if len(states) == 1 and states[0].id is not None
         }
+
+    def is_creation_in_doubt(self, name: str) -> bool:
+        states = self._topics.get(name, [])
+        return ABSENT in states and any(state.id is None and state.partitions for state in states)
 
     def is_absent(self, name: str) -> bool:
         return self._topics.get(name, [ABSENT]) == [ABSENT]
@@ -186,7 +190,8 @@ class Promises:
             gone = read_header(batch).next_offset <= found.start
             if not gone and found.batches.get(offset) != batch:
                 what = "changed" if offset in found.batches else "lost"
-                yield f"{_name(key)}: the batch at offset {offset} is {what}"
+                there = f"{found.start}…{found.end} with batches at {sorted(found.batches)}"
+                yield f"{_name(key)}: the batch at offset {offset} is {what}; there is {there}"
         yield from self._gaps(key, found)
         yield from self._strangers(key, found.batches.values())
 

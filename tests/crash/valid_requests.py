@@ -103,9 +103,7 @@ _TOPIC_FIELDS = {"name", "topic", "topic_name", "resource_name"}
 
 
 def valid_request(rng: random.Random, key: int, version: int, around: Surroundings) -> Any:
-    """A request of this API, and of this version if it can be encoded (Produce 0–2 cannot)."""
-    cls = MESSAGES[key].request
-    return _Maker(rng, max(version, schema_of(cls).versions[0]), around).struct(cls)
+    return _Maker(rng, version, around).struct(MESSAGES[key].request)
 
 
 def valid_batch(rng: random.Random, around: Surroundings) -> bytearray:

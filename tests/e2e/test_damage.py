@@ -8,10 +8,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from confluent_kafka import TopicPartition
 from tests import foreign
 from tests.broker_process import BrokerProcess
+from tests.raw_client import RawClient, batch_of, produce_request
+
+from kafkaesque.records.batch import Record, new_batch
 
 NO_CHECKPOINTS = ("--set", "log.flush.offset.checkpoint.interval.ms=600000")
 QUICK_CHECKPOINTS = ("--set", "log.flush.offset.checkpoint.interval.ms=50")
@@ -30,24 +32,31 @@ DAMAGES: dict[str, tuple[Callable[[bytes], bytes], int, str]] = {
     "nothing left": (lambda data: b"", 0, ""),
 }
 
+INDEX_DAMAGES = [
+    (damage, suffix)
+    for damage in ("deleted", "zeroed", "garbage", "torn")
+    for suffix in (".index", ".timeindex")
+]
 
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_segment_is_cut_at_its_first_bad_batch(tmp_path: Path, damage: str) -> None:
-    change, left, said = DAMAGES[damage]
+
+def test_a_damaged_segment_is_cut_at_its_first_bad_batch(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path / "data", *NO_CHECKPOINTS) as broker:
-        topic = foreign.create_topic(broker.bootstrap)
-        for number in range(RECORDS):
-            foreign.produce(broker.bootstrap, topic, [f"{number}"], linger_ms=0)
+        topics = {damage: foreign.create_topic(broker.bootstrap) for damage in DAMAGES}
+        for topic in topics.values():
+            _produce(broker, topic, [b"%d" % number for number in range(RECORDS)])
         broker.kill()
-        segment = broker.data_dir / f"{topic}-0" / "00000000000000000000.log"
-        segment.write_bytes(change(segment.read_bytes()))
+        for damage, topic in topics.items():
+            segment = _segments(broker, topic)[0]
+            segment.write_bytes(DAMAGES[damage][0](segment.read_bytes()))
         broker.start()
-        assert not said or _line(broker, f"{segment}: ", said)
-        assert foreign.watermarks(broker.bootstrap, topic) == (0, left)
-        expected = [b"%d" % number for number in range(left)]
-        assert foreign.values(foreign.read(broker.bootstrap, topic, left)) == expected
-        assert foreign.produce(broker.bootstrap, topic, ["after"]) == [left]
-        assert foreign.read(broker.bootstrap, topic, 1, offset=left)[0].value() == b"after"
+        for damage, topic in topics.items():
+            _, left, said = DAMAGES[damage]
+            assert not said or _line(broker, f"{topic}-0/", said), damage
+            assert foreign.watermarks(broker.bootstrap, topic) == (0, left), damage
+            expected = [b"%d" % number for number in range(left)]
+            assert foreign.values(foreign.read(broker.bootstrap, topic, left)) == expected
+            assert foreign.produce(broker.bootstrap, topic, ["after"]) == [left], damage
+            assert foreign.read(broker.bootstrap, topic, 1, offset=left)[0].value() == b"after"
 
 
 def test_a_segment_that_does_not_follow_the_one_before_it_is_dropped(tmp_path: Path) -> None:
@@ -66,34 +75,34 @@ def test_a_segment_that_does_not_follow_the_one_before_it_is_dropped(tmp_path: P
         assert len(foreign.read(broker.bootstrap, topic, end)) == end
 
 
-@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
-@pytest.mark.parametrize("damage", ["deleted", "zeroed", "garbage", "torn"])
-def test_a_damaged_index_is_built_anew_after_a_kill(
-    tmp_path: Path, damage: str, suffix: str
-) -> None:
+def test_a_damaged_index_is_built_anew_after_a_kill(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path / "data", *QUICK_CHECKPOINTS) as broker:
-        topic = _topic_of_many_segments(broker)
-        foreign.until(lambda: _recovery_point(broker, topic) == 60)
+        topics = {case: _topic_of_many_segments(broker) for case in INDEX_DAMAGES}
+        for topic in topics.values():
+            foreign.until(lambda topic=topic: _recovery_point(broker, topic) == 60)
         broker.kill()
-        index = _segments(broker, topic)[0].with_suffix(suffix)
-        _damage(index, damage)
+        for (damage, suffix), topic in topics.items():
+            _damage(_segments(broker, topic)[0].with_suffix(suffix), damage)
         broker.start()
-        assert _line(broker, str(index.with_suffix("")), "built anew")
-        _check_that_everything_is_found(broker, topic)
+        for case, topic in topics.items():
+            assert _line(broker, f"{topic}-0/", "built anew"), case
+            _check_that_everything_is_found(broker, topic)
 
 
-@pytest.mark.parametrize("damage", ["deleted", "zeroed", "garbage"])
-def test_every_record_is_found_though_all_indexes_were_damaged_after_a_clean_stop(
-    tmp_path: Path, damage: str
+def test_every_record_is_found_though_indexes_were_damaged_after_a_clean_stop(
+    tmp_path: Path,
 ) -> None:
     with BrokerProcess(tmp_path / "data") as broker:
-        topic = _topic_of_many_segments(broker)
-        broker.stop()
-        for segment in _segments(broker, topic):
-            for suffix in (".index", ".timeindex"):
+        # A time index of zeros passes for one of 1970, as in Kafka: a clean start scans nothing.
+        cases = [case for case in INDEX_DAMAGES if case != ("zeroed", ".timeindex")]
+        topics = {case: _topic_of_many_segments(broker) for case in cases}
+        assert broker.stop() == 0
+        for (damage, suffix), topic in topics.items():
+            for segment in _segments(broker, topic):
                 _damage(segment.with_suffix(suffix), damage)
         broker.start()
-        _check_that_everything_is_found(broker, topic)
+        for topic in topics.values():
+            _check_that_everything_is_found(broker, topic)
 
 
 def test_a_damaged_checkpoint_file_is_begun_anew_with_a_line(tmp_path: Path) -> None:
@@ -113,24 +122,27 @@ def _topic_of_many_segments(broker: BrokerProcess) -> str:
     configs = {"segment.bytes": "16384", "index.interval.bytes": "1024"}
     topic = foreign.create_topic(broker.bootstrap, configs=configs)
     start = time.time_ns() // 1_000_000 - 100_000
-    for number in range(60):
-        foreign.produce(
-            broker.bootstrap,
-            topic,
-            [f"{number}".ljust(1000)],
-            timestamps=[start + number * 1000],
-            linger_ms=0,
-        )
+    with RawClient(broker.bootstrap) as client:
+        for number in range(60):
+            record = Record(0, start + number * 1000, None, b"%-1000d" % number, ())
+            client.ask(produce_request(topic, new_batch([record])), 9)
     return topic
+
+
+def _produce(broker: BrokerProcess, topic: str, values: list[bytes]) -> None:
+    """A batch for each."""
+    with RawClient(broker.bootstrap) as client:
+        for value in values:
+            client.ask(produce_request(topic, batch_of([value])), 9)
 
 
 def _check_that_everything_is_found(broker: BrokerProcess, topic: str) -> None:
     assert foreign.watermarks(broker.bootstrap, topic) == (0, 60)
     messages = foreign.read(broker.bootstrap, topic, 60)
     assert [message.offset() for message in messages] == [*range(60)]
-    for offset in (1, 7, 20, 33, 59):
+    for offset in (7, 33):
         (message,) = foreign.read(broker.bootstrap, topic, 1, offset=offset)
-        assert message.value() == f"{offset}".ljust(1000).encode()
+        assert message.value() == b"%-1000d" % offset
         assert _offset_at(broker, topic, message.timestamp()[1] - 500) == offset
     assert foreign.produce(broker.bootstrap, topic, ["after"]) == [60]
 

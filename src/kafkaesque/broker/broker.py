@@ -18,6 +18,7 @@ from kafkaesque.broker.partition import Watcher
 from kafkaesque.broker.state_log import StateLog
 from kafkaesque.broker.storage import DiskStorage, MemoryStorage, Storage
 from kafkaesque.broker.topics import METADATA_TOPIC, OFFSETS_TOPIC, Topic, Topics
+from kafkaesque.errors import KafkaError
 from kafkaesque.groups.group import GroupConfig
 from kafkaesque.groups.table import GroupTable
 from kafkaesque.log.directory import DataDirectory
@@ -62,6 +63,7 @@ class Broker:
             storage = DiskStorage(directory, disk, clock)
         broker = cls(Config(dict(given.settings)), storage, disk, clock)
         await broker._load()
+        storage.forget_strangers()
         for stray in storage.strays():
             logger.warning("%s is on disk, but no topic of that name is known: left alone", stray)
         return broker
@@ -94,8 +96,7 @@ class Broker:
 
     async def delete_topic(self, topic: Topic) -> None:
         """Delete a topic, and with it what groups have committed for it."""
-        await self.topics.delete(topic)
-        await self.coordinator.delete_topic(topic.name)
+        await self.topics.delete(topic, self.coordinator.delete_topic)
 
     async def _load(self) -> None:
         name = TopicPartition(METADATA_TOPIC, 0)
@@ -110,6 +111,20 @@ class Broker:
         offsets.replay(table.replay)
         table.finish_replay(self.clock())
         self.coordinator = Coordinator(table, offsets, self.clock)
+        await self._finish_deletions(table)
+
+    async def _finish_deletions(self, table: GroupTable) -> None:
+        """A power cut may come after a topic is deleted and before its offsets are.
+
+        If they cannot be deleted now, they are at least forgotten until the next start.
+        """
+        committed = {name.topic for g in table.group_ids() for name in table.offsets.of_group(g)}
+        for topic in sorted(committed):
+            if topic not in self.topics:
+                try:
+                    await self.coordinator.delete_topic(topic)
+                except KafkaError as error:
+                    logger.error("offsets of deleted topic %s: %s", topic, error.message)
 
     def _group_config(self) -> GroupConfig:
         return GroupConfig(

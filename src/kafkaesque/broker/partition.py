@@ -81,6 +81,7 @@ class Partition:
         self._watchers: set[Watcher] = set()
         self._visible_size = log.size
         self._last_append_time = NO_TIMESTAMP
+        self._checkpointing = asyncio.Lock()
 
     @property
     def last_stable_offset(self) -> int:
@@ -169,13 +170,14 @@ class Partition:
         """Write index and producers out up to here: the next unclean start scans from this point
         on.
         """
-        offset, producers = self.log.end_offset, self.producers.snapshot()
-        if waiting := self.flushed(offset):
-            await waiting
-        checkpoint = self.log.checkpoint((offset, producers))
-        if checkpoint:
-            await self._disk.run(checkpoint.run)
-            self.log.end_checkpoint(checkpoint)
+        async with self._checkpointing:
+            offset, producers = self.log.end_offset, self.producers.snapshot()
+            if waiting := self.flushed(offset):
+                await waiting
+            checkpoint = self.log.checkpoint((offset, producers))
+            if checkpoint:
+                await self._disk.run(checkpoint.run)
+                self.log.end_checkpoint(checkpoint)
 
     async def reopen(self) -> None:
         """After a failed flush: drop what was never acknowledged, scan again, come back."""
@@ -198,12 +200,10 @@ class Partition:
             watcher.wake()
 
     def _validated(self, batch: memoryview) -> BatchHeader:
-        header = read_header(batch)
-        if header.size != len(batch):
-            code = (
-                ErrorCode.INVALID_RECORD if header.size < len(batch) else ErrorCode.CORRUPT_MESSAGE
-            )
-            raise KafkaError(code, "a produce request carries exactly one whole record batch")
+        header = read_header(batch) if batch else None
+        if header is None or header.size != len(batch):
+            message = "a produce request carries exactly one whole record batch"
+            raise KafkaError(ErrorCode.INVALID_RECORD, message)
         if header.size > self.config.max_message_bytes:
             message = (
                 f"{header.size} bytes exceed max.message.bytes={self.config.max_message_bytes}"
@@ -311,6 +311,8 @@ class Partition:
             future = self._unflushed.popleft()[1]
             if not future.done():
                 future.set_exception(error)
+                # Its client may have gone: nobody has to hear of it.
+                future.exception()
 
 
 def check_leader_epoch(epoch: int) -> None:

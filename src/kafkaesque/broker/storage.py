@@ -2,14 +2,16 @@
 
 A checkpoint makes the next unclean start short: the index and the producers of each partition that
 has moved are written out, then its recovery point. Segments are unlinked only after the log start
-that leaves them behind is durable, so that a power cut never leaves a hole.
+that leaves them behind is durable, so that a power cut never leaves a hole, and that start only
+moves after a snapshot of the producers whose records go.
 
 Above: topics.py, broker.py. Below: partition.py, log/.
 """
 
+import asyncio
 import base64
 import logging
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from functools import partial
 from typing import Protocol
@@ -36,6 +38,7 @@ class Storage(Protocol):
 
     def open(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition: ...
     def strays(self) -> list[TopicPartition]: ...
+    def forget_strangers(self) -> None: ...
     async def delete(self, partition: Partition) -> None: ...
     async def checkpoint(self) -> None: ...
     async def checkpoint_log_starts(self) -> None: ...
@@ -62,6 +65,9 @@ class MemoryStorage:
 
     def strays(self) -> list[TopicPartition]:
         return []
+
+    def forget_strangers(self) -> None:
+        pass
 
     async def delete(self, partition: Partition) -> None:
         self._partitions.discard(partition)
@@ -92,6 +98,9 @@ class DiskStorage:
         self._clock = clock
         self._on_disk = directory.partitions()
         self._partitions: dict[TopicPartition, Partition] = {}
+        # The checkpoint files are written whole, in threads: without this, one that began earlier
+        # could end later and bring back what was.
+        self._checkpoints = asyncio.Lock()
         for sentence in directory.repairs:
             logger.warning("%s", sentence)
 
@@ -101,7 +110,7 @@ class DiskStorage:
         """
         directory = self._directory
         known = name in self._on_disk
-        if known and self._on_disk.pop(name) not in (topic_id, None):
+        if known and self._is_stale(name, topic_id, self._on_disk.pop(name)):
             logger.warning("%s belongs to a topic that was deleted: removed", name)
             directory.remove_deleted(directory.delete_partition(name))
             known = False
@@ -110,6 +119,16 @@ class DiskStorage:
             logger.warning("%s: %s", name, sentence)
         partition = self._partitions[name] = Partition(name, log, config, self._disk, self._clock)
         return partition
+
+    def _is_stale(self, name: TopicPartition, topic_id: UUID, found: UUID | None) -> bool:
+        """Without its partition.metadata, a directory has never been flushed: nothing in it was
+        promised to anybody, and it may be an older topic's. One that has a checkpoint was flushed,
+        and has lost its metadata since.
+        """
+        if found is None and self._directory.recovery_points.get(name, 0) > 0:
+            self._directory.write_topic_id(name, topic_id)
+            return False
+        return found != topic_id
 
     def _known_log(self, name: TopicPartition, config: TopicConfig) -> Log:
         directory = self._directory
@@ -136,16 +155,31 @@ class DiskStorage:
         """Partitions on disk that no topic has claimed: left alone, and named."""
         return sorted(self._on_disk)
 
+    def forget_strangers(self) -> None:
+        """Drop checkpoints of partitions that are gone: they would mislead a namesake."""
+        self._forget(self._directory.recovery_points.keys() - self._partitions.keys())
+        self._forget(self._directory.log_start_offsets.keys() - self._partitions.keys())
+
     async def delete(self, partition: Partition) -> None:
-        del self._partitions[partition.name]
+        directory, name = self._directory, partition.name
+        async with self._checkpoints:
+            del self._partitions[name]
+            path = directory.delete_partition(name)
+
+            def remove() -> None:
+                partition.log.close(clean=False)
+                directory.remove_deleted(path)
+                self._forget({name})
+
+            await self._disk.run(remove)
+
+    def _forget(self, names: Collection[TopicPartition]) -> None:
         directory = self._directory
-        path = directory.delete_partition(partition.name)
-
-        def remove() -> None:
-            partition.log.close(clean=False)
-            directory.remove_deleted(path)
-
-        await self._disk.run(remove)
+        points, starts = directory.recovery_points, directory.log_start_offsets
+        if not points.keys().isdisjoint(names):
+            directory.write_recovery_points({n: o for n, o in points.items() if n not in names})
+        if not starts.keys().isdisjoint(names):
+            directory.write_log_start_offsets({n: o for n, o in starts.items() if n not in names})
 
     async def checkpoint(self) -> None:
         """Write recovery points, so that a start after a kill scans only what is newer."""
@@ -156,24 +190,46 @@ class DiskStorage:
             try:
                 await partition.checkpoint()
             except (OSError, KafkaError) as error:
-                logger.error("%s: checkpoint failed: %s", partition.name, error)
-        points = {name: p.log.recovery_point for name, p in self._partitions.items()}
-        await self._disk.run(lambda: self._directory.write_recovery_points(points))
+                if partition.offline is None:
+                    logger.error("%s: checkpoint failed: %s", partition.name, error)
+        async with self._checkpoints:
+            points = {name: p.log.recovery_point for name, p in self._partitions.items()}
+            await self._disk.run(lambda: self._directory.write_recovery_points(points))
 
     async def checkpoint_log_starts(self) -> None:
-        """Make log starts durable, then remove the segments that they leave behind."""
-        starts = {name: p.log.log_start_offset for name, p in self._partitions.items()}
-        removable = [
-            (partition.log, segments)
+        """Make log starts durable, then remove the segments that they leave behind.
+
+        What the producers of those records last sent is known from their headers or a snapshot: a
+        snapshot first, if the headers go. A partition that is offline keeps the start it had.
+        """
+        async with self._checkpoints:
+            while unsaved := self._with_unsaved_producers():
+                try:
+                    await unsaved[0].checkpoint()
+                except KafkaError:
+                    if unsaved[0].offline is None:
+                        raise
+            online = {n: p.log for n, p in self._partitions.items() if p.offline is None}
+            starts = self._directory.log_start_offsets | {
+                name: log.log_start_offset for name, log in online.items() if log.log_start_offset
+            }
+            removable = [
+                (log, segments)
+                for name, log in online.items()
+                if (segments := self._partitions[name].take_removable())
+            ]
+            if starts != self._directory.log_start_offsets:
+                await self._disk.run(lambda: self._directory.write_log_start_offsets(starts))
+            for log, segments in removable:
+                await self._disk.run(partial(log.remove_segments, segments))
+
+    def _with_unsaved_producers(self) -> list[Partition]:
+        return [
+            partition
             for partition in self._partitions.values()
-            if (segments := partition.take_removable())
+            if partition.offline is None
+            and partition.log.log_start_offset > partition.log.recovery_point
         ]
-        written = {name: start for name, start in starts.items() if start > 0}
-        if written != self._directory.log_start_offsets:
-            await self._disk.run(lambda: self._directory.write_log_start_offsets(written))
-            self._directory.log_start_offsets = written
-        for log, segments in removable:
-            await self._disk.run(partial(log.remove_segments, segments))
 
     async def revive(self) -> None:
         """Try to bring partitions back that a failed flush took offline."""

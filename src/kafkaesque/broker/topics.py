@@ -6,7 +6,7 @@ deletion is: a produce is never acknowledged for a topic that a crash could take
 """
 
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -109,12 +109,12 @@ class Topics:
     def check(self, new: NewTopic) -> dict[str, str]:
         """Whether this topic could be created; its settings, without those that are null."""
         check_topic_name(new.name)
-        if new.name in INTERNAL_TOPICS:
-            message = f"{new.name} is the name of an internal topic"
-            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
         if new.name in self._by_name or new.name in self._changing:
             message = f"Topic '{new.name}' already exists."
             raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, message)
+        if new.name in INTERNAL_TOPICS:
+            message = f"{new.name} is the name of an internal topic"
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
         self._check_collision(new.name)
         check_partition_count(self.partition_count(new))
         overrides = {}
@@ -156,8 +156,11 @@ class Topics:
         finally:
             self._changing.discard(topic.name)
 
-    async def delete(self, topic: Topic) -> None:
-        """Delete a topic and its files; returns when that is durable."""
+    async def delete(self, topic: Topic, forget: Callable[[str], Awaitable[None]]) -> None:
+        """Delete a topic and its files; returns when that is durable.
+
+        `forget` deletes what else goes by its name, before another topic can have it.
+        """
         if topic.is_internal:
             message = f"{topic.name} is the broker's own"
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
@@ -167,6 +170,7 @@ class Topics:
             self.remove(topic.id)
             for partition in topic.partitions:
                 await self._remove(partition)
+            await forget(topic.name)
         finally:
             self._changing.discard(topic.name)
 

@@ -37,9 +37,11 @@ class DiskSegments:
         self._open_files = open_files or OpenFiles(files)
         self._snapshots: Snapshots
         self._unsynced_files: list[File] = []
+        self._unsynced_sealed: dict[int, File] = {}
         self._unsynced_directories: list[str] = []
         self._unsynced_indexes: list[str] = []
         self._checkpoint: DiskCheckpoint | None = None
+        self._is_founded = True
 
     def mark_new(self, metadata: File) -> None:
         """The directory itself is new: the first flush makes it, and the file in it, durable."""
@@ -86,6 +88,7 @@ class DiskSegments:
     def _begin(self, base_offset: int, config: LogConfig) -> None:
         self.active = ActiveSegment.create(self._place(base_offset), config.index_interval_bytes)
         self.segments = [self.active]
+        self._is_founded = False
         self._mark_directory()
 
     def _reopen(
@@ -131,6 +134,8 @@ class DiskSegments:
         assert run.active is not None
         self.active = run.active
         self.segments = [*run.sealed, run.active]
+        for files in run.reindexed:
+            self._mark_indexes(files)
         for files in reversed(run.dropped):
             files.remove()
         self._snapshots.remove_after(run.active.next_offset)
@@ -144,12 +149,20 @@ class DiskSegments:
         if self.directory not in self._unsynced_directories:
             self._unsynced_directories.insert(0, self.directory)
 
+    def _mark_indexes(self, files: SegmentFiles) -> None:
+        self._unsynced_indexes += [files.path(INDEX), files.path(TIME_INDEX)]
+
     def roll(self, base_offset: int, config: LogConfig) -> None:
         sealed = self.active.seal()
+        if not self._is_founded:
+            # Else a power cut could leave the second segment without the first. Mostly a flush
+            # has done it long before.
+            self._files.sync_directory(self.directory)
+            self._is_founded = True
         active = ActiveSegment.create(self._place(base_offset), config.index_interval_bytes)
         if self.active.dirty:
-            self._unsynced_files.append(self.active.file())
-        self._unsynced_indexes += [sealed.files.path(INDEX), sealed.files.path(TIME_INDEX)]
+            self._unsynced_sealed[sealed.base_offset] = self.active.file()
+        self._mark_indexes(sealed.files)
         self._mark_directory()
         self.active = active
         self.segments[-1:] = [sealed, active]
@@ -170,10 +183,12 @@ class DiskSegments:
         self.segments[keep - 1 :] = [last]
         self._link()
         last.following = None
-        self._mark_directory()
         self._snapshots.remove_after(last.next_offset)
         for segment in reversed(dropped):
             segment.remove()
+        # Else what was dropped could come back, in place of or behind what is appended next.
+        last.file().sync()
+        self._files.sync_directory(self.directory)
 
     def restart_at(self, offset: int, config: LogConfig) -> None:
         dropped = self.segments
@@ -196,12 +211,21 @@ class DiskSegments:
         self._files.sync_directory(self.directory)
 
     def flush(self, end_offset: int) -> DiskFlush:
-        synced, self._unsynced_files = self._unsynced_files, []
+        others, self._unsynced_files = self._unsynced_files, []
         directories, self._unsynced_directories = self._unsynced_directories, []
         if self.active.dirty:
-            synced.append(self.active.file())
+            others.append(self.active.file())
             self.active.dirty = False
-        return DiskFlush(end_offset, self.active.size, synced, directories, self._files)
+        sealed = dict(self._unsynced_sealed)
+        return DiskFlush(end_offset, self.active.size, sealed, others, directories, self._files)
+
+    def end_flush(self, flush: Flush) -> None:
+        assert isinstance(flush, DiskFlush)
+        for base_offset, file in flush.sealed.items():
+            if self._unsynced_sealed.get(base_offset) is file:
+                del self._unsynced_sealed[base_offset]
+        if self.directory in flush.directories:
+            self._is_founded = True
 
     def repair_tail(self, flush: Flush | None, recovery_point: int) -> None:
         if isinstance(flush, DiskFlush):
@@ -218,11 +242,12 @@ class DiskSegments:
         except OSError:
             self._take_back(again)
             raise
+        self.end_flush(again)
         file.drop_cache()
         self._verify(recovery_point)
 
     def _take_back(self, failed: DiskFlush) -> None:
-        self._unsynced_files[:0] = failed.synced
+        self._unsynced_files += failed.others
         self._unsynced_directories += failed.directories
         self.active.dirty = True
 
@@ -231,7 +256,7 @@ class DiskSegments:
         active = self.active
         position = active.offset_index(True).floor(recovery_point)
         scratch = SegmentIndex(active.base_offset, 1 << 30)
-        scan = Scan(active.file(), position, active.size, active.base_offset, scratch)
+        scan = Scan(active.file(), position, active.size, scratch)
         scan.run()
         if scan.fault is not None:
             raise KafkaError(

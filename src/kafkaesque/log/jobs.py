@@ -20,16 +20,23 @@ class DiskFlush:
     """Bytes first, oldest segment first, then the names of the files that hold them."""
 
     end_offset: int
-    position: int
-    synced: list[File]
+    position: int | None
+    sealed: dict[int, File]
+    others: list[File]
     directories: list[str]
     files: Files
 
     def run(self) -> None:
-        for file in self.synced:
+        for file in (*self.sealed.values(), *self.others):
             file.sync()
         for directory in self.directories:
             self.files.sync_directory(directory)
+
+    def lower(self, end_offset: int) -> None:
+        """The log was truncated meanwhile."""
+        if end_offset < self.end_offset:
+            self.end_offset = end_offset
+            self.position = None
 
 
 @dataclass(slots=True)

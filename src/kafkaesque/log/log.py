@@ -17,7 +17,6 @@ from kafkaesque.log import retention, timestamps
 from kafkaesque.log.config import LogConfig
 from kafkaesque.log.disk import DiskSegments
 from kafkaesque.log.index import MAX_RELATIVE_OFFSET
-from kafkaesque.log.jobs import DiskFlush
 from kafkaesque.log.memory import MemorySegments
 from kafkaesque.log.slices import NOTHING, Hints, Slice, unreadable
 from kafkaesque.log.store import Checkpoint, Flush, Recovery, Segment, Store
@@ -178,9 +177,10 @@ class Log:
         if flush is not self._flush:
             raise ValueError("that flush is not under way")
         self._flush = None
+        self._store.end_flush(flush)
         if flush.end_offset > self.flushed_offset:
             self.flushed_offset = flush.end_offset
-            if isinstance(flush, DiskFlush):
+            if flush.position is not None:
                 self._hints.note(flush.end_offset, flush.position)
 
     def recover_from_failed_flush(self) -> None:
@@ -191,17 +191,18 @@ class Log:
         offset goes, the last block is written again, and the rest is read back from the disk.
         Raises KafkaError while the disk still fails; it may be called again.
         """
-        failed, self._flush = self._flush, None
         self.truncate(self.flushed_offset)
         try:
-            self._store.repair_tail(failed, self.recovery_point)
+            self._store.repair_tail(self._flush, self.recovery_point)
         except OSError as error:
             raise _unwritable(error) from error
+        self._flush = None
 
     def truncate(self, offset: int) -> None:
         """Drop the batch that contains `offset`, and all after it. Blocking.
 
         Below the flushed offset only after a recovery point at or below `offset` was written.
+        Durable when it returns; where it raises, the log needs `recover_from_failed_flush`.
         """
         if not self.log_start_offset <= offset <= self.end_offset:
             raise self._out_of_range(offset)
@@ -218,7 +219,7 @@ class Log:
         self.flushed_offset = min(self.flushed_offset, self.end_offset)
         self.recovery_point = min(self.recovery_point, self.end_offset)
         if self._flush is not None:
-            self._flush.end_offset = min(self._flush.end_offset, self.end_offset)
+            self._flush.lower(self.end_offset)
 
     def delete_before(self, offset: int) -> list[Segment]:
         """Start the log at `offset`. Returns the segments that are now wholly below it.

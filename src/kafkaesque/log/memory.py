@@ -155,6 +155,9 @@ class MemorySegments:
     def flush(self, end_offset: int) -> Flush:
         raise NotImplementedError("memory has nothing to flush")
 
+    def end_flush(self, flush: Flush) -> None:
+        raise NotImplementedError("memory has nothing to flush")
+
     def repair_tail(self, flush: Flush | None, recovery_point: int) -> None:
         raise NotImplementedError("memory has nothing to flush")
 

@@ -14,7 +14,7 @@ from kafkaesque.errors import KafkaError
 from kafkaesque.log.config import LogConfig
 from kafkaesque.log.files import File, fetch
 from kafkaesque.log.index import OFFSET_ENTRY_SIZE, TIME_ENTRY_SIZE, SegmentIndex
-from kafkaesque.log.repair import index_is_sane, rebuild_index
+from kafkaesque.log.repair import ends_at, index_is_sane
 from kafkaesque.log.scan import Scan
 from kafkaesque.log.segment import ActiveSegment, SealedSegment
 from kafkaesque.log.segment_files import INDEX, LOG, TIME_INDEX, SegmentFiles
@@ -29,6 +29,7 @@ class SegmentRecovery:
         self.sealed: list[SealedSegment] = []
         self.active: ActiveSegment | None = None
         self.dropped: list[SegmentFiles] = []
+        self.reindexed: list[SegmentFiles] = []
         self._config = config
         self._recovery_point = recovery_point
         self._recovery = recovery
@@ -38,57 +39,83 @@ class SegmentRecovery:
             following = found[number + 1].base_offset if number + 1 < len(found) else None
             if following is not None and following <= self._recovery_point:
                 self._trust(files, following)
-            elif not self._continues(files):
-                self._drop(found[number:])
+                continue
+            self.active = self._scan(files, following)
+            if self.active is not None:
+                self._drop(found[number + 1 :], self.active.next_offset)
                 break
-            elif self._scan(files, is_last=following is None):
-                self._drop(found[number + 1 :])
-                break
-        if self.active is None and self.sealed:
-            self._scan(self.sealed.pop().files, is_last=True)
 
     def _trust(self, files: SegmentFiles, next_offset: int) -> None:
         size, interval = files.log_size(), self._config.index_interval_bytes
         try:
-            sane = index_is_sane(files, next_offset, size, interval)
+            is_sane = index_is_sane(files, next_offset, size, interval) and ends_at(
+                files, next_offset, size, self._config.compacted
+            )
         except (KafkaError, OSError):
-            sane = False
-        if not sane:
-            rebuild_index(files, size, interval, self._recovery)
+            is_sane = False
+        if not is_sane:
+            size = self._inspect(files, next_offset, size)
         self.sealed.append(SealedSegment(files, next_offset, size))
 
-    def _continues(self, files: SegmentFiles) -> bool:
-        if not self.sealed:
-            return True
-        end = self.sealed[-1].next_offset
-        if files.base_offset == end or (self._config.compacted and files.base_offset > end):
-            return True
-        self._say(files, f"begins at {files.base_offset}, but the log before it ends at {end}")
-        return False
+    def _inspect(self, files: SegmentFiles, next_offset: int, size: int) -> int:
+        """Build a trusted segment's index anew, and cut what an unsynced truncation left behind it.
 
-    def _scan(self, files: SegmentFiles, is_last: bool) -> bool:
-        """Whether the log ends in this segment."""
-        file, size = files.open(LOG), files.log_size()
+        Damage within it is told, and left alone: what follows it was durable as well.
+        """
+        file = files.open(LOG)
+        index = SegmentIndex(files.base_offset, self._config.index_interval_bytes)
+        scan = Scan(file, 0, size, index, limit=next_offset)
+        scan.run()
+        self._recovery.scanned_bytes += size
+        if scan.fault is None:
+            self._say(files, "its index is missing or damaged, and is built anew")
+        elif scan.next_offset == next_offset:
+            self._settle(files, file, size, scan)
+            size = scan.position
+        else:
+            self._say(files, f"{scan.fault}, among records that were durable")
+        index.note_max_timestamp()
+        self._write_index(files, index, 0, 0)
+        self._recovery.rebuilt_indexes += 1
+        return size
+
+    def _write_index(
+        self, files: SegmentFiles, index: SegmentIndex, offsets: int, times: int
+    ) -> None:
+        """Complete index files that have so many good entries."""
+        files.write_index(INDEX, index.offset_bytes(offsets), offsets * OFFSET_ENTRY_SIZE)
+        files.write_index(TIME_INDEX, index.time_bytes(times), times * TIME_ENTRY_SIZE)
+        self.reindexed.append(files)
+
+    def _scan(self, files: SegmentFiles, following: int | None) -> ActiveSegment | None:
+        """None: the log goes on in the following segment."""
+        file = files.open(LOG)
+        # What is scanned is what the disk has: after an fsync that failed, and a kill, the page
+        # cache may hold more, and call it clean.
+        file.sync()
+        file.drop_cache()
+        size = file.size()
         index, position = self._trusted_part(files, file, size)
         kept = len(index.offsets), len(index.timestamps)
-        scan = Scan(file, position, size, files.base_offset, index)
+        scan = Scan(file, position, size, index, limit=following)
         scan.run()
         self._recovery.scanned_bytes += size - position
-        is_last = is_last or scan.fault is not None
         self._settle(files, file, size, scan)
-        if not is_last:
-            index.note_max_timestamp()
-        files.write_index(INDEX, index.offset_bytes(kept[0]), kept[0] * OFFSET_ENTRY_SIZE)
-        files.write_index(TIME_INDEX, index.time_bytes(kept[1]), kept[1] * TIME_ENTRY_SIZE)
-        if is_last:
-            interval = self._config.index_interval_bytes
-            self.active = ActiveSegment(
-                files, scan.next_offset, scan.position, interval, self._recovery.sentences
-            )
-            self.active.adopt(index, scan.position)
-        else:
+        index.note_max_timestamp()
+        self._write_index(files, index, *kept)
+        if following is not None and self._leads_to(following, scan):
             self.sealed.append(SealedSegment(files, scan.next_offset, scan.position))
-        return is_last
+            return None
+        interval, repairs = self._config.index_interval_bytes, self._recovery.sentences
+        active = ActiveSegment(files, scan.next_offset, scan.position, interval, repairs)
+        active.adopt(index, scan.position)
+        return active
+
+    def _leads_to(self, following: int, scan: Scan) -> bool:
+        """Whether the next segment can go on where the scan of this one ended."""
+        if scan.fault is not None and not scan.has_reached_limit:
+            return False
+        return scan.next_offset == following or self._config.compacted
 
     def _settle(self, files: SegmentFiles, file: File, size: int, scan: Scan) -> None:
         """Make the end that was found the end on disk."""
@@ -100,7 +127,6 @@ class SegmentRecovery:
                     files, f"records below the recovery point {self._recovery_point} are lost"
                 )
             file.truncate(scan.position)
-        if scan.fault is not None or scan.next_offset > self._recovery_point:
             file.sync()
 
     def _trusted_part(self, files: SegmentFiles, file: File, size: int) -> tuple[SegmentIndex, int]:
@@ -116,10 +142,10 @@ class SegmentRecovery:
             self._say(files, "its index is missing or damaged, and is built anew")
         return SegmentIndex(files.base_offset, interval), 0
 
-    def _drop(self, found: Sequence[SegmentFiles]) -> None:
+    def _drop(self, found: Sequence[SegmentFiles], end: int) -> None:
         for files in found:
             self._recovery.cut_bytes += files.log_size()
-            self._say(files, "dropped, for it lies behind the end of the log")
+            self._say(files, f"begins at {files.base_offset}, but the log ends at {end}: dropped")
         self.dropped.extend(found)
 
     def _say(self, files: SegmentFiles, what: str) -> None:

@@ -1,4 +1,4 @@
-"""The indexes of sealed segments: do they make sense, and if not, new ones from the .log.
+"""Sealed segments at a glance: do their indexes make sense, do they end where they should?
 
 An index only says where to look, so the worst that a wrong one does is to be slow or to hide
 records; the log itself is never changed here.
@@ -17,6 +17,18 @@ from kafkaesque.log.segment import walk
 from kafkaesque.log.segment_files import INDEX, LOG, TIME_INDEX, SegmentFiles
 from kafkaesque.log.store import Recovery
 from kafkaesque.records.batch import NO_TIMESTAMP
+
+
+def ends_at(files: SegmentFiles, next_offset: int, size: int, may_have_gaps: bool) -> bool:
+    """Whether headers lead from the last index entry to the end of the file, and to that offset."""
+    last = OffsetIndexFile(files.pooled(INDEX), files.base_offset, True).last()
+    latest, _ = TimeIndexFile(files.pooled(TIME_INDEX), files.base_offset).last()
+    end = files.base_offset
+    for _, header in walk(files.pooled(LOG), last[1] if last else 0, size):
+        end = header.next_offset
+        if header.max_timestamp > latest:
+            return False
+    return end == next_offset or (may_have_gaps and end < next_offset)
 
 
 def index_is_sane(files: SegmentFiles, next_offset: int, size: int, interval_bytes: int) -> bool:

@@ -18,14 +18,23 @@ class Scan:
     """After `run`: good up to byte `position`, where `next_offset` or the `fault` follows."""
 
     def __init__(
-        self, file: File, position: int, size: int, next_offset: int, index: SegmentIndex
+        self,
+        file: File,
+        position: int,
+        size: int,
+        index: SegmentIndex,
+        limit: int | None = None,
     ) -> None:
         self.position = position
-        self.next_offset = next_offset
+        self.next_offset = index.base_offset
         self.fault: str | None = None
+        self.has_reached_limit = False
         self._file = file
         self._size = size
         self._index = index
+        self._last_offset = (
+            (index.base_offset + MAX_RELATIVE_OFFSET) if limit is None else limit - 1
+        )
         self._window_bytes = _WINDOW_BYTES
 
     def run(self) -> None:
@@ -52,8 +61,9 @@ class Scan:
             return self._fail("no batch header")
         if header.base_offset < self.next_offset or header.last_offset_delta < 0:
             return self._fail(f"offset {header.base_offset} where {self.next_offset} should follow")
-        if header.last_offset - self._index.base_offset > MAX_RELATIVE_OFFSET:
-            return self._fail(f"offset {header.last_offset}, out of the segment's range,")
+        if header.last_offset > self._last_offset:
+            self.has_reached_limit = True
+            return self._fail(f"offset {header.last_offset}, beyond the segment's end,")
         if at + header.size > len(window):
             self._window_bytes = max(header.size, _WINDOW_BYTES)
             return self._fail("half a batch") if is_end else False

@@ -220,6 +220,7 @@ class ActiveSegment(DiskSegment):
         """
         if self._torn:
             self.file().truncate(self.size)
+            self.dirty = True
             self._torn = False
 
     def latest(self) -> tuple[int, int]:
@@ -259,12 +260,15 @@ class ActiveSegment(DiskSegment):
         """Take over an index that knows, and has in its files, the batches before `position`."""
         self._offset_entries_written = len(index.offsets)
         self._time_entries_written = len(index.timestamps)
+        self._extend_index(index, position)
+        self._index = index
+
+    def _extend_index(self, index: SegmentIndex, position: int) -> None:
         for at, header in walk(self.file(), position, self.size):
             index.add(header.last_offset, header.max_timestamp, at, header.size)
             self.next_offset = header.next_offset
         if self.size:
             self._first_timestamp = read_header(self.batch(0, HEADER_SIZE)).max_timestamp
-        self._index = index
 
     def truncate(self, offset: int) -> None:
         """Drop the batch that contains `offset`, and all after it."""
@@ -274,17 +278,21 @@ class ActiveSegment(DiskSegment):
         index = self.offset_index(True)
         self.file().truncate(position)
         self.size = position
+        self.next_offset = self.base_offset
         self.dirty = True
         self._torn = False
         self.index_generation += 1
-        self.next_offset = self.base_offset
-        self.adopt(index, index.cut(offset))
+        from_position = index.cut(offset)
+        self._offset_entries_written = min(self._offset_entries_written, len(index.offsets))
+        self._time_entries_written = min(self._time_entries_written, len(index.timestamps))
+        self._extend_index(index, from_position)
         self.write_index()
 
     def unwritten_index(self) -> list[tuple[str, bytes, int]]:
         """(suffix, bytes, position) of the entries that the index files lack."""
         if self._index is None:
             return []
+        self._index.note_max_timestamp()
         offsets, times = self._offset_entries_written, self._time_entries_written
         return [
             (INDEX, self._index.offset_bytes(offsets), offsets * OFFSET_ENTRY_SIZE),
@@ -314,9 +322,7 @@ class ActiveSegment(DiskSegment):
 
     def finish(self) -> None:
         """Complete the files: no torn bytes, and the largest timestamp in the time index."""
-        index = self._index or self.load_index()
         self.cut_torn_bytes()
-        index.note_max_timestamp()
         self.write_index()
 
     def release(self) -> None:

@@ -71,6 +71,11 @@ class Flush(Protocol):
     end_offset: int
     """What is durable once `run` has returned."""
 
+    position: int | None
+    """Where the active segment ended then, if that is still so."""
+
+    def lower(self, end_offset: int) -> None: ...
+
     def run(self) -> None:
         """For a thread. Raises OSError."""
 
@@ -112,6 +117,8 @@ class Store(Protocol):
     def remove(self, segments: Sequence[Segment]) -> None: ...
 
     def flush(self, end_offset: int) -> Flush: ...
+
+    def end_flush(self, flush: Flush) -> None: ...
 
     def repair_tail(self, flush: Flush | None, recovery_point: int) -> None:
         """After a failed flush, with all it covered dropped: make sure of what remains."""

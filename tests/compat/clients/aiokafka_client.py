@@ -1,5 +1,7 @@
-"""aiokafka behind the contract of contract.py; it takes no part in the group test, so it has no
-`member`.
+"""aiokafka behind the contract of contract.py.
+
+It takes no part in the group test, so it has no `member`; everything else is a coroutine, run to
+its end with a time limit.
 """
 
 import asyncio

@@ -1,4 +1,7 @@
-"""confluent-kafka (librdkafka) behind the contract of contract.py."""
+"""confluent-kafka (librdkafka) behind the contract of contract.py.
+
+Also used within the test's own process, by reference.py: no action may leave anything behind.
+"""
 
 import struct
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 """The one command line of all client programs, here for those written in Python.
 
-    client BOOTSTRAP ACTION ARGUMENTS        ARGUMENTS is JSON; the answer is JSON lines on stdout
-
-    action          arguments                                        lines
+    client BOOTSTRAP ACTION ARGUMENTS       ARGUMENTS is JSON; the answer is JSON lines on stdout
     create          topic, partitions, configs                       topic
     produce         topic, partition, codec, headers, records        of each: partition, offset
     consume_assign  topic, partitions                                records, from start to end
@@ -10,13 +8,11 @@
     describe        topic                                            partitions, configs
     member          group, topic, assignor, instance_id, session_ms  events, until SIGTERM
 
-A record to send is [key, value], the headers are common to the call; a record that was read is
-{partition, offset, key, value, headers}. Keys and values are text or null, headers are pairs of
-name and value. Events carry `at`, CLOCK_MONOTONIC in nanoseconds, which all processes of a machine
-share: assigned, revoked, lost (generation, and the partitions that came or went); records
-(generation, partition, offsets); commit (offsets: acknowledged); commit_failed and poll_failed
-(error); closed.
-Above: drivers.py, chaos.py.
+A record to send is [key, value], with headers common to the call; a record that was read is
+{partition, offset, key, value, headers}: text or null, and pairs. Events have `at`, CLOCK_MONOTONIC
+in nanoseconds, the same in all processes: assigned, revoked, lost (generation, partitions that came
+or went), records (generation, partition, offsets), commit (offsets: acknowledged), commit_failed
+and poll_failed (error), closed. Above: drivers.py, chaos.py.
 """
 
 import json

@@ -1,4 +1,7 @@
-"""kafka-python behind the contract of contract.py."""
+"""kafka-python behind the contract of contract.py.
+
+Its codecs are the packages python-snappy, lz4 and zstandard, which come with the development set.
+"""
 
 import time
 from collections.abc import Iterator

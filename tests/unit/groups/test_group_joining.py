@@ -248,6 +248,16 @@ def test_a_full_group_turns_newcomers_away_and_keeps_its_members() -> None:
     assert driver.join_reply(token).error is ErrorCode.NONE
 
 
+def test_a_client_that_was_told_its_id_may_come_too_late_for_a_full_group() -> None:
+    driver = Driver(max_size=2)
+    (leader,) = driver.stable("a")
+    told = driver.join(require_known_member_id=True)
+    driver.send_join(client_id="b")
+    token = driver.send_join(leader)
+    assert driver.join(told.member_id).error is ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert len(driver.join_reply(token).members) == 2
+
+
 def test_the_last_to_rejoin_are_shed_when_there_are_too_many() -> None:
     driver = Driver()
     leader, follower = driver.stable("a", "b")

@@ -160,6 +160,7 @@ def test_a_group_without_members_keeps_offsets_for_anybody_without_a_generation(
     driver = Driver()
     assert driver.check_commit() is ErrorCode.NONE
     assert driver.check_commit("somebody") is ErrorCode.NONE
+    assert driver.check_commit("somebody", 0) is ErrorCode.UNKNOWN_MEMBER_ID
     assert driver.check_commit("somebody", 3) is ErrorCode.UNKNOWN_MEMBER_ID
 
 

@@ -176,3 +176,25 @@ def test_a_member_restarted_before_it_synced_still_has_to_sync() -> None:
     assert driver.sync(new, group_instance_id="i2").assignment == b"F"
     driver.wait(1)
     assert driver.state() is State.STABLE
+
+
+def test_a_leader_that_stays_away_is_kept_but_another_member_leads() -> None:
+    driver = Driver()
+    fields: dict[str, Any] = {"session_timeout_ms": 100_000, "rebalance_timeout_ms": 30_000}
+    leader, follower = driver.static("i1", "i2", **fields)
+    changed = (("range", subscription("refunds")),)
+    fields["protocols"] = changed
+    token = driver.send_join(follower, group_instance_id="i2", **fields)
+    driver.wait(30_000)
+    reply = driver.join_reply(token)
+    assert reply.leader == follower
+    assert {m.member_id for m in reply.members} == {leader, follower}
+
+
+def test_a_restarted_member_has_a_new_session() -> None:
+    driver = Driver()
+    driver.static("i1")
+    driver.wait(SESSION_MS - 1)
+    new = driver.join(group_instance_id="i1").member_id
+    driver.wait(SESSION_MS - 1)
+    assert driver.heartbeat(new, instance_id="i1") is ErrorCode.NONE

@@ -226,3 +226,14 @@ def test_the_next_deadline_is_the_first_thing_that_is_due() -> None:
     driver.wait(1_000)
     driver.heartbeat(member)
     assert driver.group.next_deadline() == driver.now + SESSION_MS
+
+
+def test_a_late_sync_keeps_the_session_alive() -> None:
+    driver = Driver()
+    leader, follower = two_joined(driver)
+    driver.sync(leader)
+    driver.wait(SESSION_MS - 1)
+    driver.heartbeat(leader)
+    driver.sync(follower)
+    driver.wait(SESSION_MS - 1)
+    assert driver.heartbeat(follower) is ErrorCode.NONE

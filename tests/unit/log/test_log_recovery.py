@@ -123,7 +123,7 @@ def test_a_segment_that_does_not_follow_the_one_before_it_is_dropped(loss: str) 
         files.open(path_of(per_segment, ".log")).truncate(len(batches[0]) * (per_segment - 1))
     log = open_log(files, SMALL)
     assert read_all(log) == b"".join(batches[:good])
-    assert any("but the log before it ends at" in sentence for sentence in log.recovery.sentences)
+    assert any("but the log ends at" in sentence for sentence in log.recovery.sentences)
 
 
 def test_a_compacted_log_may_have_gaps_between_its_segments() -> None:

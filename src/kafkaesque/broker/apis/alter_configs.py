@@ -103,8 +103,14 @@ async def _alter(
 def _replacement(ctx: Context, resource: AlterConfigsResource) -> Changes:
     """What has to change for the resource to have exactly these settings."""
     _, current = _known(ctx, resource)
-    wanted = {config.name: config.value for config in resource.configs}
+    wanted = {config.name: _not_null(config.name, config.value) for config in resource.configs}
     return {**dict.fromkeys(current), **wanted}
+
+
+def _not_null(name: str, value: str | None) -> str:
+    if value is None:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{name} is null: delete it instead")
+    return value
 
 
 def _increment(ctx: Context, resource: IncrementalResource) -> Changes:
@@ -142,14 +148,15 @@ def _changed(
 ) -> str | None:
     if config.config_operation == Operation.DELETE:
         return None
+    value = _not_null(setting.name, config.value)
     if config.config_operation == Operation.SET:
-        return config.value
+        return value
     if setting.kind is not Kind.LIST:
         message = f"{setting.name} is not a list: it can be set or deleted"
         raise KafkaError(ErrorCode.INVALID_CONFIG, message)
     before = current.get(setting.name, setting.default)
     has = [part for part in before.split(",") if part]
-    given = [part for part in (config.value or "").split(",") if part]
+    given = [part for part in value.split(",") if part]
     if config.config_operation == Operation.APPEND:
         return ",".join(has + [part for part in given if part not in has])
     return ",".join(part for part in has if part not in given)

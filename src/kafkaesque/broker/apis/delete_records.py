@@ -3,7 +3,10 @@
 Answered when the new start is durable: what was deleted stays deleted.
 """
 
+import logging
+
 from kafkaesque.broker.apis.context import Context
+from kafkaesque.broker.partition import Partition
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.protocol.messages.delete_records import (
     DeleteRecordsPartition,
@@ -13,23 +16,38 @@ from kafkaesque.protocol.messages.delete_records import (
     DeleteRecordsTopicResult,
 )
 
+logger = logging.getLogger(__name__)
+
+Deleted = list[tuple[Partition, DeleteRecordsPartitionResult]]
+
 
 async def delete_records(ctx: Context, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+    deleted: Deleted = []
     response = DeleteRecordsResponse(
         topics=[
             DeleteRecordsTopicResult(
                 name=topic.name,
-                partitions=[_delete(ctx, topic.name, wanted) for wanted in topic.partitions],
+                partitions=[
+                    _delete(ctx, topic.name, wanted, deleted) for wanted in topic.partitions
+                ],
             )
             for topic in request.topics
         ]
     )
-    await ctx.broker.storage.checkpoint_log_starts()
+    failed = False
+    try:
+        await ctx.broker.storage.checkpoint_log_starts()
+    except (OSError, KafkaError) as error:
+        logger.error("new log starts could not be written: %s", error)
+        failed = True
+    for partition, result in deleted:
+        if failed or partition.offline is not None:
+            result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
     return response
 
 
 def _delete(
-    ctx: Context, name: str, wanted: DeleteRecordsPartition
+    ctx: Context, name: str, wanted: DeleteRecordsPartition, deleted: Deleted
 ) -> DeleteRecordsPartitionResult:
     result = DeleteRecordsPartitionResult(partition_index=wanted.partition_index, low_watermark=-1)
     try:
@@ -38,6 +56,7 @@ def _delete(
             raise KafkaError(ErrorCode.POLICY_VIOLATION)
         partition = topic.partition(wanted.partition_index)
         result.low_watermark = partition.delete_records(wanted.offset)
+        deleted.append((partition, result))
     except KafkaError as error:
         result.error_code = error.code
     return result
