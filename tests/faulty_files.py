@@ -6,13 +6,14 @@ here everything that is written is really there.
 
 import errno
 import os
+import threading
 
 from kafkaesque.log.files import File, OsFiles
 from kafkaesque.types import Buffer
 
 
 class FaultyFiles(OsFiles):
-    """Set a fault, and unset it again: no room, no room for a new name, no fsync.
+    """Set a fault, and unset it again: no room, no room for a new name, no fsync, a slow rename.
 
     `read_bytes` is by path.
     """
@@ -21,6 +22,9 @@ class FaultyFiles(OsFiles):
         self.is_full = False
         self.is_full_for_new_files = False
         self.fails_to_sync = False
+        self.may_rename = threading.Event()
+        self.may_rename.set()
+        self.is_renaming = threading.Event()
         self.read_bytes: dict[str, int] = {}
 
     def open(self, path: str, *, create: bool = False) -> File:
@@ -31,6 +35,11 @@ class FaultyFiles(OsFiles):
     def make_directory(self, path: str) -> None:
         self._check_room_for_name()
         super().make_directory(path)
+
+    def rename(self, old: str, new: str) -> None:
+        self.is_renaming.set()
+        self.may_rename.wait()
+        super().rename(old, new)
 
     def sync_directory(self, path: str) -> None:
         self.check_sync()

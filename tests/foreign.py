@@ -68,7 +68,7 @@ def produce(
     timestamps: Sequence[int] | None = None,
     **settings: Any,
 ) -> list[int]:
-    """Produce in one batch, for flushing ends the lingering: the offset of each, or KafkaException."""
+    """Produce in one batch, for a flush ends the lingering. The offset of each."""
     config = {"bootstrap.servers": bootstrap, "linger.ms": 5000, "log_level": 0}
     producer = Producer({**config, **{k.replace("_", "."): v for k, v in settings.items()}})
     offsets: list[int] = []

@@ -149,7 +149,7 @@ class Chaos:
                 self._vacate(plan.group, number, kill=kill)
                 self._flow.run(step_s)
                 self._join(plan, number, session_ms)
-            self._flow.run(step_s)
+            self._await_joined(list(self._seated.values()))
             self._flow.finish()
             self._await_all_processed(drain_s)
             faults += self._end()

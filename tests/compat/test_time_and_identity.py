@@ -41,8 +41,8 @@ def test_log_append_time_is_the_brokers_whatever_the_producer_says(peer: Peer, c
     configs = {"message.timestamp.type": "LogAppendTime"}
     topic = foreign.create_topic(peer.bootstrap, configs=configs)
     before = time.time_ns() // 1_000_000
-    settings: dict[str, Any] = {"compression.type": codec}
-    foreign.produce(peer.bootstrap, topic, ["v" * 100] * 3, timestamps=[1, 2, 3], **settings)
+    values, stamps_given = ["v" * 100] * 3, [1, 2, 3]
+    foreign.produce(peer.bootstrap, topic, values, timestamps=stamps_given, compression_type=codec)
     stamps = [message.timestamp() for message in foreign.read(peer.bootstrap, topic, 3)]
     assert {kind for kind, _ in stamps} == {TIMESTAMP_LOG_APPEND_TIME}
     assert before <= stamps[0][1] <= time.time_ns() // 1_000_000

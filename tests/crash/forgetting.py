@@ -130,6 +130,7 @@ class ForgettingFiles:
         self.cut_at: int | None = None
         self.free_bytes: int | None = None
         self.failing_syncs = 0
+        self.pass_syncs = 0
         self.is_cold = False
         self._root = root or Directory()
         self._random = Random(seed)
@@ -142,6 +143,13 @@ class ForgettingFiles:
     def kill(self) -> "ForgettingFiles":
         """The machine after the process was killed: a new process, the same cache."""
         return ForgettingFiles(self._root)
+
+    def rot(self, path: str, data: bytes, position: int) -> None:
+        """Damage what the disk has; the cache does not know."""
+        parent, name = self._parent(path)
+        node = self._node(parent, name, path)
+        assert isinstance(node, Inode)
+        node.disk = node.disk[:position] + data + node.disk[position + len(data) :]
 
     def change(self) -> None:
         """Every operation that changes something or makes it durable comes by here first."""
@@ -161,7 +169,9 @@ class ForgettingFiles:
 
     def sync_inode(self, inode: Inode) -> None:
         self.change()
-        if self.failing_syncs:
+        if self.failing_syncs and self.pass_syncs:
+            self.pass_syncs -= 1
+        elif self.failing_syncs:
             self.failing_syncs -= 1
             inode.fail_sync(self._random)
             raise OSError(errno.EIO, os.strerror(errno.EIO))

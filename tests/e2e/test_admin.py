@@ -274,8 +274,14 @@ def test_a_topic_is_not_created_on_first_use_where_that_is_off(tmp_path: Path) -
     off = ("--set", "auto.create.topics.enable=false")
     with BrokerProcess(tmp_path / "data", *off) as strict:
         topic = foreign.name("auto")
-        settings = {"message.timeout.ms": 2000, "topic.metadata.propagation.max.ms": 100}
-        code = foreign.refusal(foreign.produce, strict.bootstrap, topic, ["v"], **settings)
+        code = foreign.refusal(
+            foreign.produce,
+            strict.bootstrap,
+            topic,
+            ["v"],
+            message_timeout_ms=2000,
+            topic_metadata_propagation_max_ms=100,
+        )
         assert code in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC)
         assert topic not in foreign.admin(strict.bootstrap).list_topics(timeout=TIMEOUT_S).topics
 

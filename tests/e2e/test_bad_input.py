@@ -2,10 +2,11 @@
 
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from confluent_kafka import KafkaError
+from crc32c import crc32c
 from tests import foreign
 from tests.broker_process import BrokerProcess
 from tests.raw_client import RawClient, batch_of, produce_answer, produce_request
@@ -39,17 +40,11 @@ def _flipped(batch: bytearray, at: int) -> bytearray:
 def _packed(batch: bytearray, at: int, layout: str, value: int) -> bytearray:
     """A header field changed, and the CRC made right again."""
     struct.pack_into(layout, batch, at, value)
-    return _with_right_crc(batch)
-
-
-def _with_right_crc(batch: bytearray) -> bytearray:
-    from crc32c import crc32c
-
     struct.pack_into(">I", batch, 17, crc32c(bytes(batch[21:])))
     return batch
 
 
-BAD_BATCHES = {
+BAD_BATCHES: dict[str, tuple[Callable[[], bytearray], str]] = {
     "a flipped byte in a record": (lambda: _flipped(batch_of([b"value"]), -2), "CORRUPT_MESSAGE"),
     "a flipped byte in the header": (lambda: _flipped(batch_of([b"v"]), 30), "CORRUPT_MESSAGE"),
     "a wrong CRC": (lambda: _flipped(batch_of([b"value"]), 17), "CORRUPT_MESSAGE"),

@@ -6,6 +6,7 @@ was. An index only says where to look: nothing is lost with it.
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from confluent_kafka import TopicPartition
@@ -78,8 +79,8 @@ def test_a_segment_that_does_not_follow_the_one_before_it_is_dropped(tmp_path: P
 def test_a_damaged_index_is_built_anew_after_a_kill(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path / "data", *QUICK_CHECKPOINTS) as broker:
         topics = {case: _topic_of_many_segments(broker) for case in INDEX_DAMAGES}
-        for topic in topics.values():
-            foreign.until(lambda topic=topic: _recovery_point(broker, topic) == 60)
+        points = partial(map, partial(_recovery_point, broker), topics.values())
+        foreign.until(lambda: set(points()) == {60})
         broker.kill()
         for (damage, suffix), topic in topics.items():
             _damage(_segments(broker, topic)[0].with_suffix(suffix), damage)

@@ -76,12 +76,12 @@ def test_no_producer_id_is_given_out_twice(broker: BrokerProcess) -> None:
     assert sorted(set(given)) == given
 
 
-def test_thirty_thousand_commits_leave_a_short_log_and_a_quick_restart(tmp_path: Path) -> None:
+def test_forty_thousand_commits_leave_a_short_log_and_a_quick_restart(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path / "data", *QUICK) as broker:
         topic, group = foreign.create_topic(broker.bootstrap, partitions=100), "busy"
         foreign.commit(broker.bootstrap, "quiet", TopicPartition(topic, 5, 55, metadata="kept"))
         with RawClient(broker.bootstrap) as client:
-            for number in range(300):
+            for number in range(400):
                 answer = client.ask(_commit(group, topic, number), 8)
                 assert {each.error_code for each in answer.topics[0].partitions} == {0}
         foreign.until(lambda: foreign.watermarks(broker.bootstrap, "__consumer_offsets")[0] > 0)
@@ -90,7 +90,7 @@ def test_thirty_thousand_commits_leave_a_short_log_and_a_quick_restart(tmp_path:
         started = time.monotonic()
         broker.start()
         assert time.monotonic() - started < 5
-        assert _committed(broker, group) == {each: 299 * 100 + each for each in range(100)}
+        assert _committed(broker, group) == {each: 399 * 100 + each for each in range(100)}
         assert foreign.committed(broker.bootstrap, "quiet", topic, 5).metadata == "kept"
         foreign.commit(broker.bootstrap, group, TopicPartition(topic, 0, 1))
         assert broker.stop() == 0

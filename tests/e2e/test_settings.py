@@ -45,7 +45,8 @@ def topic(broker: BrokerProcess) -> str:
 def test_a_setting_is_set_and_deleted(broker: BrokerProcess, topic: str) -> None:
     foreign.alter(broker.bootstrap, topic, "retention.ms", "1234567")
     found = foreign.topic_configs(broker.bootstrap, topic)["retention.ms"]
-    assert (found.value, found.source) == ("1234567", ConfigSource.DYNAMIC_TOPIC_CONFIG.value)
+    assert found.value == "1234567"
+    assert ConfigSource(found.source) is ConfigSource.DYNAMIC_TOPIC_CONFIG
     assert found.synonyms["log.retention.ms"].value == "604800000"
     foreign.alter(broker.bootstrap, topic, "retention.ms", None, AlterConfigOpType.DELETE)
     found = foreign.topic_configs(broker.bootstrap, topic)["retention.ms"]
@@ -244,10 +245,8 @@ def test_settings_of_the_running_broker_become_the_defaults_of_topics(
     with BrokerProcess(tmp_path / "data", "--set", "log.retention.bytes=5000000") as broker:
         topic = foreign.create_topic(broker.bootstrap)
         static = foreign.topic_configs(broker.bootstrap, topic)["retention.bytes"]
-        assert (static.value, static.source) == (
-            "5000000",
-            ConfigSource.STATIC_BROKER_CONFIG.value,
-        )
+        assert static.value == "5000000"
+        assert ConfigSource(static.source) is ConfigSource.STATIC_BROKER_CONFIG
         _alter_broker(broker, "message.max.bytes", "3000")
         found = foreign.topic_configs(broker.bootstrap, topic)["max.message.bytes"]
         assert found.value == "3000"

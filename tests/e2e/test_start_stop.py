@@ -4,6 +4,8 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from tests.raw_client import RawClient, fetch_request
 from tests.steady_writer import SteadyWriter
 
 COMMAND = Path(sys.executable).with_name("kafkaesque")
+TIMEOUT_S = foreign.TIMEOUT_S
 CLEAN_MARKER = ".kafka_cleanshutdown"
 
 
@@ -116,6 +119,23 @@ def test_it_stops_cleanly_while_a_client_waits_for_records(tmp_path: Path) -> No
             assert broker.stop() == 0
             assert client.receive(waiting, 11)[1].responses[0].partitions[0].error_code == 0
         assert (broker.data_dir / CLEAN_MARKER).exists()
+
+
+def test_it_stops_cleanly_in_the_middle_of_a_checkpoint(tmp_path: Path) -> None:
+    files = FaultyFiles()
+    settings = {"log.flush.offset.checkpoint.interval.ms": "10"}
+    with InProcessBroker(tmp_path / "data", settings, files=files) as broker:
+        foreign.produce(broker.bootstrap, "kept", ["v"])
+        files.may_rename.clear()
+        files.is_renaming.clear()
+        foreign.produce(broker.bootstrap, "kept", ["v"])
+        assert files.is_renaming.wait(TIMEOUT_S)
+        stopping = threading.Thread(target=broker.stop)
+        stopping.start()
+        time.sleep(0.2)
+        files.may_rename.set()
+        stopping.join()
+    assert (tmp_path / "data" / CLEAN_MARKER).exists()
 
 
 def test_nothing_acknowledged_is_lost_when_it_stops_under_load(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ data clean. It listens to nobody: server.py does.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from uuid import UUID
 
 from kafkaesque.broker.config import BrokerConfig, Config
@@ -52,6 +53,7 @@ class Broker:
         self.metadata: Metadata
         self.coordinator: Coordinator
         self._regular_work: list[asyncio.Task[None]] = []
+        self._closing = asyncio.Event()
 
     @classmethod
     async def open(cls, given: BrokerConfig, clock: Clock, files: Files | None = None) -> "Broker":
@@ -78,7 +80,7 @@ class Broker:
             (_REVIVE_SECONDS, self.storage.revive),
             (_EXPIRE_SECONDS, self._expire),
         ):
-            self._regular_work.append(asyncio.create_task(_every(seconds, work)))
+            self._regular_work.append(asyncio.create_task(self._every(seconds, work)))
         self.coordinator.start()
 
     def stop_waiting(self) -> None:
@@ -88,9 +90,9 @@ class Broker:
             watcher.wake()
 
     async def close(self) -> None:
-        for task in self._regular_work:
-            task.cancel()
-        await asyncio.gather(*self._regular_work, return_exceptions=True)
+        # Not cancelled: what runs in a thread would go on, and meet the last checkpoint there.
+        self._closing.set()
+        await asyncio.gather(*self._regular_work)
         await self.storage.close()
         self.disk.close()
 
@@ -154,11 +156,15 @@ class Broker:
                 partition.producers.expire(silent_since)
         await self.coordinator.expire(self.config["offsets.retention.minutes"] * 60_000)
 
+    async def _every(self, seconds: float, work: Callable[[], Awaitable[None]]) -> None:
+        while not await self._is_closing_within(seconds):
+            try:
+                await work()
+            except Exception:
+                logger.exception("%s failed, and will be tried again", work.__name__)
 
-async def _every(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
-    while True:
-        await asyncio.sleep(seconds)
-        try:
-            await work()
-        except Exception:
-            logger.exception("%s failed, and will be tried again", work.__name__)
+    async def _is_closing_within(self, seconds: float) -> bool:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._closing.wait()
+        return self._closing.is_set()

@@ -81,7 +81,6 @@ class Partition:
         self._watchers: set[Watcher] = set()
         self._visible_size = log.size
         self._last_append_time = NO_TIMESTAMP
-        self._checkpointing = asyncio.Lock()
 
     @property
     def last_stable_offset(self) -> int:
@@ -170,14 +169,13 @@ class Partition:
         """Write index and producers out up to here: the next unclean start scans from this point
         on.
         """
-        async with self._checkpointing:
-            offset, producers = self.log.end_offset, self.producers.snapshot()
-            if waiting := self.flushed(offset):
-                await waiting
-            checkpoint = self.log.checkpoint((offset, producers))
-            if checkpoint:
-                await self._disk.run(checkpoint.run)
-                self.log.end_checkpoint(checkpoint)
+        offset, producers = self.log.end_offset, self.producers.snapshot()
+        if waiting := self.flushed(offset):
+            await waiting
+        checkpoint = self.log.checkpoint((offset, producers))
+        if checkpoint:
+            await self._disk.run(checkpoint.run)
+            self.log.end_checkpoint(checkpoint)
 
     async def reopen(self) -> None:
         """After a failed flush: drop what was never acknowledged, scan again, come back."""

@@ -183,16 +183,16 @@ class DiskStorage:
 
     async def checkpoint(self) -> None:
         """Write recovery points, so that a start after a kill scans only what is newer."""
-        moved = [p for p in self._partitions.values() if p.offline is None and p.has_moved]
-        if not moved:
-            return
-        for partition in moved:
-            try:
-                await partition.checkpoint()
-            except (OSError, KafkaError) as error:
-                if partition.offline is None:
-                    logger.error("%s: checkpoint failed: %s", partition.name, error)
         async with self._checkpoints:
+            moved = [p for p in self._partitions.values() if p.offline is None and p.has_moved]
+            if not moved:
+                return
+            for partition in moved:
+                try:
+                    await partition.checkpoint()
+                except (OSError, KafkaError) as error:
+                    if partition.offline is None:
+                        logger.error("%s: checkpoint failed: %s", partition.name, error)
             points = {name: p.log.recovery_point for name, p in self._partitions.items()}
             await self._disk.run(lambda: self._directory.write_recovery_points(points))
 

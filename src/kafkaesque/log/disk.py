@@ -23,8 +23,6 @@ from kafkaesque.log.segment_files import INDEX, LOG, SUFFIXES, TIME_INDEX, OpenF
 from kafkaesque.log.snapshots import Snapshots
 from kafkaesque.log.store import Checkpoint, Flush, Recovery, Segment
 
-_BLOCK_BYTES = 4096
-
 
 class DiskSegments:
     durable = True
@@ -204,8 +202,6 @@ class DiskSegments:
         return detached
 
     def remove(self, segments: Sequence[Segment]) -> None:
-        # First the names of what is to stay: else a power cut could leave neither old nor new.
-        self._files.sync_directory(self.directory)
         for segment in segments:
             segment.remove()
         self._files.sync_directory(self.directory)
@@ -232,9 +228,6 @@ class DiskSegments:
             self._take_back(flush)
         active, file = self.active, self.active.file()
         active.cut_torn_bytes()
-        # The block at the end was part of the write that failed: it must be written once more.
-        start = active.size // _BLOCK_BYTES * _BLOCK_BYTES
-        file.pwrite(file.pread(active.size - start, start), start)
         active.dirty = True
         again = self.flush(active.next_offset)
         try:

@@ -188,7 +188,7 @@ class Log:
 
         After a failed fsync the kernel calls its pages clean though the disk lacks them, so neither
         another fsync nor a read of the page cache proves anything. Everything above the flushed
-        offset goes, the last block is written again, and the rest is read back from the disk.
+        offset goes, and what is left is synced and read back from the disk.
         Raises KafkaError while the disk still fails; it may be called again.
         """
         self.truncate(self.flushed_offset)

@@ -113,9 +113,9 @@ class SegmentRecovery:
 
     def _leads_to(self, following: int, scan: Scan) -> bool:
         """Whether the next segment can go on where the scan of this one ended."""
-        if scan.fault is not None and not scan.has_reached_limit:
-            return False
-        return scan.next_offset == following or self._config.compacted
+        if scan.next_offset == following:
+            return True
+        return self._config.compacted and (scan.fault is None or scan.has_reached_limit)
 
     def _settle(self, files: SegmentFiles, file: File, size: int, scan: Scan) -> None:
         """Make the end that was found the end on disk."""

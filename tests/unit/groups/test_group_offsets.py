@@ -96,6 +96,7 @@ def test_offsets_of_an_emptied_group_expire_after_the_last_member_left() -> None
     driver = Driver()
     (member,) = driver.stable("a")
     offsets = with_commits(0, ORDERS)
+    driver.wait(5_000)
     driver.leave(member)
     left = driver.now
     assert expired(driver.group, offsets, left + RETENTION_MS - 1, RETENTION_MS) == []

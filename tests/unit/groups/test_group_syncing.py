@@ -137,6 +137,14 @@ def test_members_that_never_sync_are_removed_after_the_rebalance_timeout() -> No
     assert [m.member_id for m in driver.join(leader, **fields).members] == [leader]
 
 
+def test_a_member_may_miss_its_session_and_its_sync_at_once() -> None:
+    driver = Driver()
+    leader, _ = two_joined(driver, rebalance_timeout_ms=SESSION_MS)
+    driver.sync(leader)
+    driver.wait(SESSION_MS)
+    assert driver.state() is State.EMPTY
+
+
 def test_a_leader_that_never_syncs_is_removed_and_followed() -> None:
     driver = Driver()
     fields: dict[str, Any] = {"session_timeout_ms": 600_000}
@@ -152,6 +160,7 @@ def test_once_all_have_synced_the_sync_timeout_is_off() -> None:
     driver = Driver()
     fields: dict[str, Any] = {"session_timeout_ms": 600_000}
     driver.stable("a", "b", **fields)
+    assert driver.group.next_deadline() == driver.now + 600_000
     driver.wait(REBALANCE_MS)
     assert driver.state() is State.STABLE
 

@@ -1,12 +1,13 @@
 """What is shown of a group, which topics it reads, and how it comes back after a restart."""
 
 import struct
+from dataclasses import replace
 
 import pytest
 from tests.unit.groups.driver import RANGE, SESSION_MS, Driver, subscription
 
 from kafkaesque.errors import ErrorCode
-from kafkaesque.groups.events import State, StoredGroup
+from kafkaesque.groups.events import State
 from kafkaesque.groups.group import Group, GroupConfig
 from kafkaesque.groups.subscription import subscribed_topics
 from kafkaesque.groups.views import GroupDescription, MemberDescription
@@ -163,14 +164,12 @@ def test_a_group_that_is_too_large_after_a_restart_rebalances() -> None:
     assert restored(before, max_size=1).state() is State.PREPARING_REBALANCE
 
 
-def test_a_stored_leader_that_is_no_member_is_replaced() -> None:
+def test_the_stored_leader_leads_on_unless_it_is_no_member() -> None:
     before = Driver()
-    (member,) = before.stable("a")
-    stored = before.stored[-1]
-    odd = StoredGroup(
-        stored.generation, "consumer", "range", "gone", stored.state_since_ms, stored.members
-    )
-    assert Group.restore("g", GroupConfig(), odd, before.now).leader == member
+    first, second = before.stable("a", "b")
+    for stored_leader, leader in [(first, first), (second, second), ("gone", first)]:
+        stored = replace(before.stored[-1], leader=stored_leader)
+        assert Group.restore("g", GroupConfig(), stored, before.now).leader == leader
 
 
 def test_a_group_is_vacant_until_something_comes_of_it() -> None:

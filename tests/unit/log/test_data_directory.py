@@ -1,5 +1,6 @@
 """The data directory: its lock, its files, and how it is found again."""
 
+import os
 from pathlib import Path
 from random import Random
 from uuid import UUID
@@ -48,8 +49,6 @@ def test_a_directory_keeps_its_identity_through_a_power_cut() -> None:
 
 
 def test_a_directory_in_use_names_its_holder_and_the_cure(tmp_path: Path) -> None:
-    import os
-
     directory = DataDirectory.open(OsFiles(), str(tmp_path / "data"))
     with pytest.raises(StartError) as refused:
         DataDirectory.open(OsFiles(), str(tmp_path / "data"))
@@ -171,9 +170,7 @@ def test_a_partition_without_readable_metadata_has_no_topic_id_until_it_gets_one
     assert directory.partitions()[ORDERS] == TOPIC_ID
 
 
-def test_a_deleted_partition_is_gone_at_once_and_its_files_at_the_latest_on_the_next_start() -> (
-    None
-):
+def test_a_deleted_partition_is_gone_at_once_and_its_files_by_the_next_start() -> None:
     files = ForgettingFiles()
     directory = DataDirectory.open(files, "/data")
     for partition in (ORDERS, OTHER):

@@ -1,11 +1,12 @@
 """What a flush and a checkpoint promise, and what happens when the disk breaks its word."""
 
 from random import Random
+from uuid import UUID
 
 import pytest
 from tests.crash.forgetting import ForgettingFiles
 from tests.unit.log.logs import (
-    DIRECTORY,
+    NOW,
     append,
     append_many,
     checkpoint,
@@ -19,9 +20,13 @@ from tests.unit.log.logs import (
 )
 
 from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.log.directory import DataDirectory
 from kafkaesque.log.log import Log, LogConfig
 from kafkaesque.log.memory import MemorySegments
+from kafkaesque.types import TopicPartition
 
+ORDERS = TopicPartition("orders", 0)
+TOPIC_ID = UUID(int=5)
 SMALL = LogConfig(segment_bytes=1000, index_interval_bytes=100)
 
 
@@ -72,19 +77,17 @@ def test_a_flush_ends_once() -> None:
         log.end_flush(job)
 
 
-def test_flushed_records_survive_a_power_cut_across_new_segments_and_a_new_directory() -> None:
+def test_flushed_records_survive_a_power_cut_across_segments_in_a_new_directory() -> None:
     files = ForgettingFiles()
-    files.make_directory("/data")
-    files.sync_directory("/")
-    files.make_directory(DIRECTORY)
-    store = open_log(files, SMALL)
-    store._store.mark_new(files.open(f"{DIRECTORY}/partition.metadata", create=True))  # type: ignore[attr-defined]
-    batches = append_many(store, 35)
-    flush(store)
-    append_many(store, 10)
+    directory = DataDirectory.open(files, "/data")
+    log = Log.open(directory.create_partition(ORDERS, TOPIC_ID), SMALL)
+    batches = append_many(log, 35)
+    flush(log)
+    append_many(log, 10)
     for survivor in after_power_cuts(files):
-        log = open_log(survivor, SMALL)
-        assert log.end_offset >= 35
+        again = DataDirectory.open(survivor, "/data")
+        assert again.partitions() == {ORDERS: TOPIC_ID}
+        log = Log.open(again.segments(ORDERS), SMALL)
         assert read_all(log).startswith(b"".join(batches))
 
 
@@ -111,10 +114,26 @@ def test_a_truncation_during_a_flush_lowers_what_it_covers() -> None:
     job = log.begin_flush()
     assert job is not None
     log.truncate(2)
-    append(log, fill=9)
+    batch = append(log, fill=9, size=100)
     job.run()
     log.end_flush(job)
     assert log.flushed_offset == 2
+    assert read(log, 2) == batch
+
+
+def test_a_truncation_is_durable_when_it_returns() -> None:
+    files = new_disk()
+    log = open_log(files, SMALL)
+    batches = append_many(log, 30)
+    flush(log)
+    append_many(log, 10)
+    log.write_snapshot(25, b"of records that go")
+    log.truncate(22)
+    for survivor in after_power_cuts(files):
+        again = open_log(survivor, SMALL)
+        assert read_all(again) == b"".join(batches[:22])
+        append_many(again, 10)
+        assert again.latest_snapshot() is None
 
 
 def test_after_a_failed_flush_only_what_was_durable_before_is_left() -> None:
@@ -160,20 +179,41 @@ def test_recovery_from_a_failed_flush_can_fail_and_be_tried_again() -> None:
         assert read_all(open_log(survivor, SMALL)) == b"".join(kept)
 
 
-def test_a_first_flush_that_fails_still_makes_the_directory_durable_later() -> None:
-    files = new_disk()
-    log = open_log(files)
+@pytest.mark.parametrize("failures", [1, 2, 3])
+def test_a_first_flush_that_fails_still_makes_the_directory_durable_later(failures: int) -> None:
+    files = ForgettingFiles()
+    directory = DataDirectory.open(files, "/data")
+    log = Log.open(directory.create_partition(ORDERS, TOPIC_ID), SMALL)
     append(log)
-    files.failing_syncs = 1
+    files.failing_syncs = failures
     job = log.begin_flush()
     assert job is not None
     with pytest.raises(OSError, match="Input/output error"):
         job.run()
+    while files.failing_syncs:
+        with pytest.raises(KafkaError, match="Input/output error"):
+            log.recover_from_failed_flush()
     log.recover_from_failed_flush()
     batch = append(log, fill=4)
     flush(log)
     for survivor in after_power_cuts(files):
-        assert read_all(open_log(survivor)) == batch
+        again = DataDirectory.open(survivor, "/data")
+        assert read_all(Log.open(again.segments(ORDERS), SMALL)) == batch
+
+
+def test_what_recovery_has_shown_is_on_disk_even_after_a_failed_fsync_and_a_kill() -> None:
+    for seed in range(20):
+        files = new_disk()
+        log = open_log(files)
+        append_many(log, 30)
+        files.failing_syncs = 1
+        job = log.begin_flush()
+        assert job is not None
+        with pytest.raises(OSError, match="Input/output error"):
+            job.run()
+        machine = files.kill()
+        shown = read_all(open_log(machine))
+        assert read_all(open_log(machine.cut(Random(seed)))) == shown
 
 
 def test_a_disk_that_lost_durable_bytes_keeps_the_partition_offline() -> None:
@@ -187,26 +227,36 @@ def test_a_disk_that_lost_durable_bytes_keeps_the_partition_offline() -> None:
     assert job is not None
     with pytest.raises(OSError, match="Input/output error"):
         job.run()
-    files.open(path_of(0, ".log")).pwrite(b"rot", 200)
+    files.rot(path_of(0, ".log"), b"rot", 200)
     with pytest.raises(KafkaError, match="among records that were durable"):
         log.recover_from_failed_flush()
 
 
-def test_a_checkpoint_spares_recovery_what_lies_below_it() -> None:
+@pytest.mark.parametrize("failures", [0, 1, 2, 3, 4, 5])
+def test_a_checkpoint_spares_recovery_what_lies_below_it(failures: int) -> None:
     files = new_disk()
     log = open_log(files, SMALL)
-    batches = append_many(log, 100)
+    batches = append_many(log, 105)
+    flush(log)
+    for number in range(failures):
+        files.failing_syncs = 1
+        files.pass_syncs = number
+        job = log.checkpoint()
+        assert job is not None
+        with pytest.raises(OSError, match="Input/output error"):
+            job.run()
     point = checkpoint(log)
-    assert point == 100
+    assert point == 105
     assert log.checkpoint() is None, "nothing has changed"
-    batches += append_many(log, 10)
+    batches += append_many(log, 2)
     flush(log)
     for survivor in after_power_cuts(files):
         log = open_log(survivor, SMALL, recovery_point=point)
         assert read_all(log) == b"".join(batches)
-        assert log.recovery.scanned_bytes < 20 * len(batches[0])
+        assert log.recovery.scanned_bytes < 10 * len(batches[0])
         assert log.recovery.sentences == []
         assert log.recovery.rebuilt_indexes == 0
+        assert log.offset_of_max_timestamp(105) == (104, NOW + 104)
 
 
 def test_a_checkpoint_never_passes_the_flushed_offset() -> None:
@@ -232,6 +282,44 @@ def test_a_checkpoint_that_a_roll_overtakes_leaves_the_index_whole() -> None:
     job.run()
     log.end_checkpoint(job)
     assert content(files, path_of(0, ".index")) == index
+
+
+def test_a_checkpoint_that_a_truncation_overtakes_does_not_count_for_what_follows() -> None:
+    files, twin = new_disk(), new_disk()
+    log, straight = open_log(files, SMALL), open_log(twin, SMALL)
+    append_many(log, 10)
+    flush(log)
+    job = log.checkpoint()
+    assert job is not None
+    log.truncate(4)
+    append_many(straight, 4)
+    for _ in range(3):
+        append(log, size=150)
+        append(straight, size=150)
+    job.run()
+    log.end_checkpoint(job)
+    assert log.recovery_point <= 4
+    log.roll()
+    straight.roll()
+    for suffix in (".index", ".timeindex"):
+        assert content(files, path_of(0, suffix)) == content(twin, path_of(0, suffix))
+
+
+def test_torn_bytes_do_not_outlive_a_clean_stop() -> None:
+    files = new_disk()
+    log = open_log(files)
+    batches = append_many(log, 3)
+    flush(log)
+    files.free_bytes = 500
+    with pytest.raises(KafkaError):
+        append(log, size=1000)
+    files.open(path_of(0, ".log")).sync()
+    files.free_bytes = None
+    log.close(clean=True)
+    for survivor in after_power_cuts(files):
+        again = open_log(survivor, recovery_point=3, clean=True)
+        assert read_all(again) == b"".join(batches)
+        append(again)
 
 
 def test_a_clean_stop_leaves_nothing_to_scan_and_the_index_goes_on() -> None:

@@ -1,4 +1,4 @@
-"""Opening a log that was not closed: the longest good row of batches, and a sentence for every repair."""
+"""Opening a log that was not closed: the longest good part of it, and a word on every repair."""
 
 import pytest
 from tests.crash.forgetting import ForgettingFiles
@@ -17,8 +17,9 @@ from tests.unit.log.logs import (
     read_all,
 )
 
+from kafkaesque.errors import KafkaError
 from kafkaesque.log.log import LogConfig
-from kafkaesque.records.batch import read_header
+from kafkaesque.records.batch import Record, new_batch, read_header
 
 SMALL = LogConfig(segment_bytes=1000, index_interval_bytes=100)
 
@@ -136,8 +137,45 @@ def test_a_compacted_log_may_have_gaps_between_its_segments() -> None:
     assert log.read(per_segment, 1, 40).read() == batches[2 * per_segment]
 
 
-def test_below_the_recovery_point_nothing_is_scanned() -> None:
+def test_a_damaged_segment_ends_a_compacted_log_too() -> None:
     files, batches = written(40)
+    per_segment = 1000 // len(batches[0])
+    files.open(path_of(per_segment, ".log")).pwrite(b"rot", 300)
+    compacted = LogConfig(segment_bytes=1000, index_interval_bytes=100, compacted=True)
+    assert open_log(files, compacted).end_offset == per_segment + 300 // len(batches[0])
+
+
+@pytest.mark.parametrize("recovery_point", [None, 40])
+@pytest.mark.parametrize("tail", ["a batch", "rubbish"])
+def test_what_lies_behind_the_end_of_a_sealed_segment_is_cut(
+    recovery_point: int | None, tail: str
+) -> None:
+    files, batches = written(40)
+    checkpoint(open_log(files, SMALL))
+    per_segment = 1000 // len(batches[0])
+    stale = batch_of(per_segment, fill=77) if tail == "a batch" else b"rubbish"
+    first = files.open(path_of(0, ".log"))
+    size = first.size()
+    first.pwrite(stale, size)
+    log = open_log(files.kill(), SMALL, recovery_point=recovery_point)
+    assert read_all(log) == b"".join(batches)
+    assert first.size() == size
+    assert any("cut by" in sentence for sentence in log.recovery.sentences)
+
+
+def test_damage_below_the_recovery_point_is_told_and_left_alone() -> None:
+    files, batches = written(40)
+    checkpoint(open_log(files, SMALL))
+    per_segment = 1000 // len(batches[0])
+    files.open(path_of(per_segment, ".log")).truncate((per_segment - 1) * len(batches[0]) + 3)
+    log = open_log(files.kill(), SMALL, recovery_point=40)
+    assert log.end_offset == 40
+    assert any("among records that were durable" in sentence for sentence in log.recovery.sentences)
+    assert log.read(2 * per_segment, 1, 40).read() == batches[2 * per_segment]
+
+
+def test_below_the_recovery_point_nothing_is_scanned() -> None:
+    files, _ = written(40)
     log = open_log(files, SMALL)
     point = checkpoint(log)
     files.open(path_of(0, ".log")).pwrite(b"rot", 300)
@@ -206,8 +244,6 @@ def test_a_torn_log_behind_a_clean_marker_is_scanned() -> None:
 
 
 def test_a_log_that_is_not_as_it_was_closed_is_refused_and_cannot_be_closed_clean() -> None:
-    from kafkaesque.errors import KafkaError
-
     files, batches = written(38)
     open_log(files, SMALL).close(clean=True)
     per_segment = 1000 // len(batches[0])
@@ -287,9 +323,6 @@ def test_a_torn_write_holding_what_looks_like_a_batch_is_no_batch() -> None:
     # A value that is itself a batch: overwritten in part, it must not be found behind the new end.
     trap = batch_of(2, size=10)
     files.free_bytes = 400
-    from kafkaesque.errors import KafkaError
-    from kafkaesque.records.batch import Record, new_batch
-
     bait = new_batch([Record(1, NOW, None, bytes(7) + trap + bytes(500))], base_offset=1)
     with pytest.raises(KafkaError):
         log.append(bait, read_header(bait), NOW)

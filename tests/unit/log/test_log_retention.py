@@ -20,10 +20,12 @@ from kafkaesque.log.log import Log, LogConfig
 SMALL = LogConfig(segment_bytes=500, index_interval_bytes=100)
 
 
-def retain(log: Log, now_ms: int, **settings: int) -> int:
+def retain(log: Log, now_ms: int, retention_ms: int = -1, retention_bytes: int = -1) -> int:
     """How many segments retention removes."""
     flush(log)
-    log.config = LogConfig(segment_bytes=500, **{"retention_ms": -1, **settings})
+    log.config = LogConfig(
+        segment_bytes=500, retention_ms=retention_ms, retention_bytes=retention_bytes
+    )
     return len(log.enforce_retention(now_ms))
 
 
