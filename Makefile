@@ -44,7 +44,7 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 test: $(READY)
-	$(BIN)/pytest -m "not compat and not crash and not fuzz"
+	$(BIN)/pytest
 
 compat: $(READY)
 	$(BIN)/pytest -m compat tests/compat

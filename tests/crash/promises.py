@@ -9,7 +9,8 @@ holds what is found against that:
   topics      created, grown and deleted as acknowledged; what is in doubt is whole or not at all
   offsets     the last acknowledged commit, or one in doubt that came after it
   producers   an id is never given out twice
-`settle` then takes what was found for promised: a client has seen it.
+`settle` then takes what was found for promised: a client has seen it. `stories` tells what befell
+each partition: a race may not come a second time.
 Above: power_clients.py, which gathers the evidence, and test_broker_power_cuts.py.
 """
 
@@ -74,6 +75,7 @@ class Promises:
         self._sent: dict[bytes, Key] = {}
         self._commits: dict[Commit, list[int | None]] = {}
         self._producer_ids: set[int] = set()
+        self._stories: dict[Key, list[str]] = {}
 
     def problem(self, sentence: str) -> None:
         self.problems.append(sentence)
@@ -103,8 +105,10 @@ class Promises:
 
     def sending(self, key: Key, batch: Buffer) -> None:
         self._sent[_content(batch)] = key
+        self._tell(key, f"sending {_brief(batch)}")
 
     def acknowledged(self, key: Key, offset: int, batch: Buffer) -> None:
+        self._tell(key, f"acknowledged at {offset}: {_brief(batch)}")
         stamped = bytearray(batch)
         stamp(stamped, 0, offset, 0)
         self._must_stay(key, offset, bytes(stamped))
@@ -117,6 +121,7 @@ class Promises:
         log.end = max(log.end, offset)
 
     def deleting_records(self, key: Key, offset: int) -> None:
+        self._tell(key, f"deleting up to {offset}")
         log = self._log(key)
         log.latest_start = max(log.latest_start, offset)
 
@@ -146,9 +151,13 @@ class Promises:
         names = {topic_id: name for name, (topic_id, _) in found.topics.items()}
         problems = [*self.problems, *self._broken_topics(found)]
         for key, log in found.logs.items():
+            expires = names[key[0]] in self._expiring
             problems += self._broken_log(key, log)
-            problems += self._broken_start(key, log, names[key[0]] in self._expiring)
+            problems += self._broken_start(key, log, expires)
         return problems + list(self._broken_commits(found, names))
+
+    def stories(self) -> list[str]:
+        return [f"{_name(key)}: {event}" for key, told in self._stories.items() for event in told]
 
     def settle(self, found: Found) -> None:
         """From here on, what was found is what has been promised."""
@@ -160,7 +169,12 @@ class Promises:
             key: _Log(log.batches, log.end, log.start, log.start) for key, log in found.logs.items()
         }
         self._sent = {content: key for content, key in self._sent.items() if key[0] in present}
+        for key, log in found.logs.items():
+            self._tell(key, f"power cut: {log.start}…{log.end}, batches at {sorted(log.batches)}")
         self._commits = {commit: [offset] for commit, offset in found.commits.items()}
+
+    def _tell(self, key: Key, event: str) -> None:
+        self._stories.setdefault(key, []).append(event)
 
     def _log(self, key: Key) -> _Log:
         return self._logs.setdefault(key, _Log())
@@ -190,8 +204,7 @@ class Promises:
             gone = read_header(batch).next_offset <= found.start
             if not gone and found.batches.get(offset) != batch:
                 what = "changed" if offset in found.batches else "lost"
-                there = f"{found.start}…{found.end} with batches at {sorted(found.batches)}"
-                yield f"{_name(key)}: the batch at offset {offset} is {what}; there is {there}"
+                yield f"{_name(key)}: the batch at offset {offset} is {what}"
         yield from self._gaps(key, found)
         yield from self._strangers(key, found.batches.values())
 
@@ -233,6 +246,12 @@ class Promises:
 def _content(batch: Buffer) -> bytes:
     """What a client sent of a batch: all but the offset and the epoch that the broker stamps."""
     return bytes(batch[8:12]) + bytes(batch[16:])
+
+
+def _brief(batch: Buffer) -> str:
+    header = read_header(batch)
+    sequence = f", sequence {header.base_sequence}" if header.producer_id >= 0 else ""
+    return f"{header.count} records, CRC {header.crc:08x}{sequence}"
 
 
 def _name(key: Key) -> str:

@@ -100,7 +100,8 @@ class World:
         finally:
             client.close()
         problems = self._promises.broken(found)
-        assert not problems, "\n".join([f"seed {self._seed}, life {number}:", *problems])
+        told = [f"seed {self._seed}, life {number}:", *problems, "", *self._promises.stories()]
+        assert not problems, "\n".join(told)
         self._promises.settle(found)
 
     async def _load(self, machine: Machine) -> None:

@@ -279,6 +279,7 @@ def test_a_topic_is_not_created_on_first_use_where_that_is_off(tmp_path: Path) -
             strict.bootstrap,
             topic,
             ["v"],
+            linger_ms=0,
             message_timeout_ms=2000,
             topic_metadata_propagation_max_ms=100,
         )

@@ -160,6 +160,15 @@ def test_the_rebalance_waits_as_long_as_its_most_patient_member_asks() -> None:
     assert token in driver.answers
 
 
+def test_a_member_that_rejoins_may_bring_new_timeouts() -> None:
+    driver = Driver()
+    leader, follower = driver.stable("a", "b", session_timeout_ms=600_000)
+    driver.send_join(leader, session_timeout_ms=20_000, rebalance_timeout_ms=90_000)
+    driver.join(follower, session_timeout_ms=600_000)
+    assert driver.group.next_deadline() == driver.now + 20_000
+    assert driver.group.sync_deadline_ms == driver.now + 90_000
+
+
 def test_a_leader_that_does_not_rejoin_is_followed_by_one_that_did() -> None:
     driver = Driver()
     _, follower = driver.stable("a", "b", session_timeout_ms=600_000)

@@ -150,4 +150,5 @@ def test_a_commit_may_bring_its_own_time_to_expire() -> None:
     offsets.load("g", ORDERS, committed(1, at_ms=0, expire_at_ms=50))
     offsets.load("g", REFUNDS, committed(1, at_ms=0, expire_at_ms=RETENTION_MS * 9))
     assert expired(driver.group, offsets, 49, RETENTION_MS) == []
+    assert expired(driver.group, offsets, 50, RETENTION_MS) == [ORDERS]
     assert expired(driver.group, offsets, RETENTION_MS, RETENTION_MS) == [ORDERS]
