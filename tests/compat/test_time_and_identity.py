@@ -91,6 +91,7 @@ def test_a_producer_that_repeats_what_was_written_gets_the_original_offsets(peer
             "request.timeout.ms": 300,
             "socket.timeout.ms": 300,
             "reconnect.backoff.ms": 10,
+            "metadata.recovery.strategy": "none",
             "statistics.interval.ms": 50,
             "stats_cb": lambda stats: timeouts.append(_timeouts(stats)),
             "log_level": 0,
@@ -102,13 +103,12 @@ def test_a_producer_that_repeats_what_was_written_gets_the_original_offsets(peer
         offsets[message.value() or b""] = message.offset() or 0
 
     producer.produce(topic, b"first", partition=0, on_delivery=delivered)
-    producer.flush(TIMEOUT_S)
+    assert producer.flush(TIMEOUT_S) == 0
     os.kill(peer.pid, signal.SIGSTOP)
     try:
         for number in range(5):
             producer.produce(topic, b"%d" % number, partition=0, on_delivery=delivered)
-        while not timeouts[-1]:
-            producer.poll(0.05)
+        foreign.until(lambda: [producer.poll(0.05), max(timeouts)][1])
     finally:
         os.kill(peer.pid, signal.SIGCONT)
     assert producer.flush(TIMEOUT_S) == 0

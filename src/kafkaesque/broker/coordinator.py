@@ -95,6 +95,7 @@ class Coordinator:
         if not isinstance(event, Heartbeat):
             self._set_timer(group_id, group)
         self.table.discard_vacant(group_id)
+        self._clear_desk(group_id)
 
     def future(self) -> "asyncio.Future[AnyReply]":
         return self._loop.create_future()
@@ -128,6 +129,8 @@ class Coordinator:
     async def expire(self, retention_ms: int) -> None:
         """Forget the offsets of groups that have been empty for too long."""
         await self._log.append(self.table.expire(self._clock(), retention_ms))
+        for group_id in tuple(self._desks):
+            self._clear_desk(group_id)
 
     async def compact(self) -> None:
         await self._log.compact(self._live_state())
@@ -159,16 +162,16 @@ class Coordinator:
         except KafkaError as error:
             logger.error("group %s could not be stored: %s", group_id, error.message)
             self._refuse_held(desk)
-        finally:
-            desk.storing = False
+        except Exception:
+            logger.exception("group %s could not be stored", group_id)
+            self._refuse_held(desk)
+        desk.storing = False
         self._continue(group_id, desk)
+        self._clear_desk(group_id)
 
     def _entries(self, group_id: str, effect: Store | Removed) -> list[Entry]:
         if isinstance(effect, Store):
             return [records.group_record(group_id, effect.group)]
-        desk = self._desks.pop(group_id, None)
-        if desk and desk.timer:
-            desk.timer.cancel()
         return list(self.table.remove(group_id))
 
     def _refuse_held(self, desk: _Desk) -> None:
@@ -177,6 +180,15 @@ class Coordinator:
             held if isinstance(held, Store | Removed) else replace(held, error=refused)
             for held in desk.held
         )
+
+    def _clear_desk(self, group_id: str) -> None:
+        """Keep nothing of a group that is gone: anyone may ask for any name."""
+        desk = self._desks.get(group_id)
+        if desk is None or desk.storing or self.table.group(group_id) is not None:
+            return
+        if desk.timer:
+            desk.timer.cancel()
+        del self._desks[group_id]
 
     def _resolve(self, reply: AnyReply | None) -> None:
         if reply is None:

@@ -59,7 +59,9 @@ class DiskCheckpoint:
 
     def run(self) -> None:
         for path, data, position in self.entries:
-            self._write(path, data, position)
+            # Entries of before a truncation must not come to lie over those of after it.
+            if self.segment.index_generation == self.index_generation:
+                self._write(path, data, position)
         for path in self.sealed:
             self._sync(path)
         self.files.sync_directory(self.directory)

@@ -251,6 +251,7 @@ class Log:
     def checkpoint(self, snapshot: tuple[int, bytes] | None = None) -> Checkpoint | None:
         """A job after which recovery need not look below the flushed offset of now.
 
+        One at a time: one that was not ended counts as failed. Let it end before a truncation.
         `snapshot` is (offset, bytes) of the broker's producer state, written with it.
         """
         if not self._durable or (snapshot is None and self.recovery_point == self.flushed_offset):

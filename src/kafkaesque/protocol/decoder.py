@@ -112,9 +112,14 @@ class _Decoder:
         size = self._length("h" if kind.name == "string" else "i")
         with self._unless_null(size, nullable, target):
             self._source.line(f"stop = p + {size}{' - 1' if self._flexible else ''}")
-            self._refuse_unless("p <= stop <= end", target)
+            too_long = f" and {size} <= {_MAX_STRING + 1}" if self._has_long_length(kind) else ""
+            self._refuse_unless(f"p <= stop <= end{too_long}", target)
             self._source.line(f"{target} = {_SLICES[kind.name]}")
             self._source.line("p = stop")
+
+    def _has_long_length(self, kind: Primitive) -> bool:
+        """A string's varint could say more than the int16 that other versions have for it."""
+        return self._flexible and kind.name == "string"
 
     def _array(self, field: Field, nullable: bool, target: str) -> None:
         size = self._length("i")
@@ -246,6 +251,8 @@ class _Decoder:
             return 1
         return self._smallest(field.type)
 
+
+_MAX_STRING = 0x7FFF
 
 _SLICES = {
     "string": 'str(data[p:stop], "utf-8")',

@@ -15,6 +15,7 @@ from kafkaesque.errors import DecodeError
 from kafkaesque.protocol.codec import decode, encode
 from kafkaesque.protocol.messages.delete_groups import DeleteGroupsRequest
 from kafkaesque.protocol.messages.fetch import FetchRequest
+from kafkaesque.protocol.messages.heartbeat import HeartbeatRequest
 from kafkaesque.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafkaesque.protocol.messages.produce import ProduceRequest
 from kafkaesque.protocol.messages.sync_group import SyncGroupResponse
@@ -129,3 +130,13 @@ def test_a_varint_of_more_than_five_bytes_is_refused() -> None:
 def test_a_string_that_is_not_utf8_is_refused() -> None:
     with pytest.raises(DecodeError, match="UTF-8"):
         decode(DeleteGroupsRequest, 2, b"\x02\x02\xff\x00")
+
+
+def test_a_compact_string_is_no_longer_than_an_int16_can_say() -> None:
+    """Kafka's limit; a longer one could not be stored, or told to a client of an older version."""
+    longest = HeartbeatRequest(group_id="g" * 0x7FFF)
+    encoded = b"".join(encode(longest, 4))
+    assert decode(HeartbeatRequest, 4, encoded) == longest
+    too_long = b"".join(encode(HeartbeatRequest(group_id="g" * 0x8000), 4))
+    with pytest.raises(DecodeError, match="group_id"):
+        decode(HeartbeatRequest, 4, too_long)
