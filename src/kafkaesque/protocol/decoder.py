@@ -152,7 +152,7 @@ class _Decoder:
     def _refuse_unless(self, condition: str, target: str) -> None:
         """A null where none may be fails here too: its length is below zero."""
         name = target.rpartition(".")[2]
-        with self._source.block(f"if not {condition}:"):
+        with self._source.block(f"if not ({condition}):"):
             self._source.line(
                 f'raise DecodeError("{self._title}: the length of {name} does not fit")'
             )
