@@ -58,7 +58,8 @@ class BrokerProcess:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not _LISTENING.search(line):
-            code = self._process.wait()
+            self._process.wait()
+            code = self._end(signal.SIGTERM)
             raise RuntimeError(f"the broker did not start (exit code {code}):\n{self.log}")
         return self
 

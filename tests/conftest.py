@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-
 from tests.broker_process import BrokerProcess
 
 settings.register_profile("dev", max_examples=50, deadline=None)

@@ -15,12 +15,13 @@ from kafkaesque.types import Buffer
 class FaultyFiles(OsFiles):
     """Set a fault, and unset it again: no room, no room for a new name, no fsync, a slow rename.
 
-    `read_bytes` is by path.
+    `unwritable` is a part of the paths that cannot be opened; `read_bytes` is by path.
     """
 
     def __init__(self) -> None:
         self.is_full = False
         self.is_full_for_new_files = False
+        self.unwritable: str | None = None
         self.fails_to_sync = False
         self.may_rename = threading.Event()
         self.may_rename.set()
@@ -28,6 +29,8 @@ class FaultyFiles(OsFiles):
         self.read_bytes: dict[str, int] = {}
 
     def open(self, path: str, *, create: bool = False) -> File:
+        if self.unwritable and self.unwritable in path:
+            raise _no_space()
         if create and not os.path.exists(path):
             self._check_room_for_name()
         return _FaultyFile(self, path, super().open(path, create=create))

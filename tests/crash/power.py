@@ -13,7 +13,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from tests.crash.forgetting import ForgettingFile, ForgettingFiles, PowerCut
 from tests.wire.client import AsyncClient
@@ -32,6 +32,10 @@ SETTINGS = {
     "log.flush.offset.checkpoint.interval.ms": "4",
     "log.retention.check.interval.ms": "7",
 }
+
+
+BeforeCall: TypeAlias = Callable[..., None]
+"""Told of every file operation, and of its path or bytes, before it is done; may hold it up."""
 
 
 class Disk(ForgettingFiles):
@@ -61,17 +65,21 @@ class Disk(ForgettingFiles):
 class _OneAtATime:
     """Calls from the loop and from threads, one after the other, as a kernel has them."""
 
-    def __init__(self, target: object, lock: "threading.RLock") -> None:
+    def __init__(self, target: object, lock: "threading.RLock", before: BeforeCall) -> None:
         self._target = target
         self._lock = lock
+        self._before = before
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._target, name)
 
         def call(*args: Any, **options: Any) -> Any:
+            self._before(name, *args[:1])
             with self._lock:
                 result = method(*args, **options)
-            return _OneAtATime(result, self._lock) if isinstance(result, ForgettingFile) else result
+            if isinstance(result, ForgettingFile):
+                return _OneAtATime(result, self._lock, self._before)
+            return result
 
         return call
 
@@ -79,8 +87,9 @@ class _OneAtATime:
 class Machine:
     """A broker from its start to its end by power cut."""
 
-    def __init__(self, disk: Disk) -> None:
+    def __init__(self, disk: Disk, before_call: BeforeCall = lambda operation, *what: None) -> None:
         self.disk = disk
+        self._before_call = before_call
         self.complaints: list[str] = []
         self._lock = threading.RLock()
         self._connections: set[Connection] = set()
@@ -100,7 +109,7 @@ class Machine:
         """Open the broker and listen. Raises PowerCut if the cut comes so early."""
         listener = Listener("127.0.0.1", 0)
         config = BrokerConfig((listener,), Path("/data"), SETTINGS)
-        files = cast(Files, _OneAtATime(self.disk, self._lock))
+        files = cast(Files, _OneAtATime(self.disk, self._lock, self._before_call))
         broker = self._broker = await Broker.open(config, wall_clock, files)
         self._server = await asyncio.get_running_loop().create_server(
             lambda: Connection(broker, listener, self._connections), "127.0.0.1", 0
@@ -140,7 +149,8 @@ class Machine:
     def _unhandled(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
         if not is_of_the_cut(error):
-            self.complaints.append(f"{context['message']}: {error!r}")
+            trace = "".join(traceback.format_exception(error)) if error else ""
+            self.complaints.append(f"{context['message']}: {trace}")
 
 
 class Overheard(logging.Handler):

@@ -9,6 +9,8 @@ The seed decides the load and the cuts; threads still interleave as they like.
 import asyncio
 import logging
 import random
+import threading
+import time
 from collections.abc import Coroutine, Iterator
 
 import pytest
@@ -24,6 +26,8 @@ _CLIENTS = 3
 _OPERATIONS = 25
 _LONGEST_LIVES = (30, 150, 500, 1000)
 _CLEAN_STOPS = 0.3
+_SLOW_SYNCS = 0.1
+_SLOW_SYNC_SECONDS = 0.003
 _LIFE_SECONDS = 20
 _LAST_WORDS_SECONDS = 0.002
 _SIGNS_OF_A_CUT = (asyncio.CancelledError, ConnectionError, RefusedError)
@@ -75,7 +79,7 @@ class World:
     async def _life(self, number: int, longest: int | None) -> None:
         """From the start of the broker to a power cut; None: it is left alone, and looked at."""
         cut_at = None if longest is None else self._rng.randint(1, longest)
-        machine = Machine(Disk(self._disk, cut_at, self._rng))
+        machine = Machine(Disk(self._disk, cut_at, self._rng), self._dawdle)
         try:
             async with asyncio.timeout(_LIFE_SECONDS):
                 await machine.start()
@@ -92,6 +96,12 @@ class World:
         assert not machine.complaints, f"seed {self._seed}, life {number}: {machine.complaints}"
         assert machine.disk.survivor is not None
         self._disk = machine.disk.survivor
+
+    def _dawdle(self, operation: str, *what: object) -> None:
+        """Some syncs take long, so that what must not happen meanwhile has time to."""
+        in_a_thread = threading.current_thread() is not threading.main_thread()
+        if operation == "sync" and in_a_thread and random.random() < _SLOW_SYNCS:
+            time.sleep(_SLOW_SYNC_SECONDS)
 
     async def _judge(self, machine: Machine, number: int) -> None:
         client = await machine.connect()

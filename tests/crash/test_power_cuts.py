@@ -20,7 +20,7 @@ from kafkaesque.types import TopicPartition
 
 CONFIG = LogConfig(segment_bytes=4000, index_interval_bytes=300)
 TOPIC_ID = UUID(int=42)
-WORLDS = int(__import__("os").environ.get("W", "250"))
+WORLDS = 400
 CUTS_PER_WORLD = 4
 
 

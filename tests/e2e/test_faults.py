@@ -71,6 +71,24 @@ def test_a_disk_that_is_really_full_refuses_produces_until_there_is_room(small_d
         assert foreign.produce(broker.bootstrap, "no-room", ["v"]) == [0]
 
 
+def test_a_broker_whose_disk_is_full_stops_in_good_order_and_starts_when_there_is_room(
+    small_disk: Path, tmp_path: Path
+) -> None:
+    broker = BrokerProcess(small_disk / "data")
+    broker.log_path = tmp_path / "broker.log"
+    with broker:
+        assert foreign.produce(broker.bootstrap, "kept", ["a", "b"]) == [0, 1]
+        with _no_room_left(small_disk):
+            assert broker.stop() == 0
+            assert "the next start will scan" in broker.log
+            with pytest.raises(RuntimeError, match="No space left on device"):
+                broker.start()
+        assert "Traceback" not in broker.log
+        broker.start()
+        assert foreign.values(foreign.read(broker.bootstrap, "kept", 2)) == [b"a", b"b"]
+        assert foreign.produce(broker.bootstrap, "kept", ["c"]) == [2]
+
+
 def test_a_full_disk_refuses_produces_and_serves_reads(
     faulty: InProcessBroker, files: FaultyFiles
 ) -> None:

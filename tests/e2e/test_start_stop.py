@@ -78,6 +78,17 @@ def test_a_file_in_place_of_the_directory_is_refused(tmp_path: Path) -> None:
     assert "--data-dir" in said
 
 
+def test_a_log_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with BrokerProcess(tmp_path / "data") as broker:
+        foreign.produce(broker.bootstrap, "topic", ["v"])
+    segment = tmp_path / "data" / "topic-0" / "00000000000000000000.log"
+    segment.unlink()
+    segment.mkdir()
+    said = _refused("--port", "0", "--data-dir", str(tmp_path / "data"))
+    assert f"{segment}: Is a directory" in said
+    assert "start again" in said
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -136,6 +147,24 @@ def test_it_stops_cleanly_in_the_middle_of_a_checkpoint(tmp_path: Path) -> None:
         files.may_rename.set()
         stopping.join()
     assert (tmp_path / "data" / CLEAN_MARKER).exists()
+
+
+def test_a_checkpoint_that_could_not_be_written_is_made_up_for_before_a_clean_stop(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = FaultyFiles()
+    checkpoint = tmp_path / "data" / "recovery-point-offset-checkpoint"
+    settings = {"log.flush.offset.checkpoint.interval.ms": "10"}
+    with InProcessBroker(tmp_path / "data", settings, files=files) as broker:
+        foreign.produce(broker.bootstrap, "kept", ["a", "b"])
+        foreign.until(lambda: checkpoint.exists() and "kept 0 2" in checkpoint.read_text())
+        files.unwritable = checkpoint.name
+        foreign.produce(broker.bootstrap, "kept", ["c", "d"])
+        foreign.until(lambda: "will be tried again" in caplog.text)
+        files.unwritable = None
+    with InProcessBroker(tmp_path / "data") as broker:
+        assert foreign.watermarks(broker.bootstrap, "kept") == (0, 4)
+        assert foreign.produce(broker.bootstrap, "kept", ["e"]) == [4]
 
 
 def test_nothing_acknowledged_is_lost_when_it_stops_under_load(tmp_path: Path) -> None:

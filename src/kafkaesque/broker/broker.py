@@ -19,7 +19,7 @@ from kafkaesque.broker.partition import Watcher
 from kafkaesque.broker.state_log import StateLog
 from kafkaesque.broker.storage import DiskStorage, MemoryStorage, Storage
 from kafkaesque.broker.topics import METADATA_TOPIC, OFFSETS_TOPIC, Topic, Topics
-from kafkaesque.errors import KafkaError
+from kafkaesque.errors import KafkaError, StartError
 from kafkaesque.groups.group import GroupConfig
 from kafkaesque.groups.table import GroupTable
 from kafkaesque.log.directory import DataDirectory
@@ -60,12 +60,18 @@ class Broker:
         """Open the data and replay it. Raises StartError if it cannot be used."""
         disk = Disk(asyncio.get_running_loop())
         storage: Storage = MemoryStorage(disk, clock)
+        directory = None
         if given.data_dir is not None:
             directory = DataDirectory.open(files or OsFiles(), str(given.data_dir))
             storage = DiskStorage(directory, disk, clock)
         broker = cls(Config(dict(given.settings)), storage, disk, clock)
-        await broker._load()
-        storage.forget_strangers()
+        try:
+            await broker._load()
+            storage.forget_strangers()
+        except (KafkaError, OSError) as error:
+            if directory is not None:
+                directory.close(clean=False)
+            raise StartError(f"{storage.path}: {error}. Mend that, then start again") from error
         for stray in storage.strays():
             logger.warning("%s is on disk, but no topic of that name is known: left alone", stray)
         return broker

@@ -31,7 +31,6 @@ class TopicConfig:
     log_append_time: bool
     timestamp_before_max_ms: int
     timestamp_after_max_ms: int
-    min_insync_replicas: int
     write_caching: bool
 
     @property
@@ -97,7 +96,6 @@ class Config:
             log_append_time=value["message.timestamp.type"] == "LogAppendTime",
             timestamp_before_max_ms=value["message.timestamp.before.max.ms"],
             timestamp_after_max_ms=value["message.timestamp.after.max.ms"],
-            min_insync_replicas=value["min.insync.replicas"],
             write_caching=value["write.caching"] and not _asks_for_flushes(overrides),
         )
 

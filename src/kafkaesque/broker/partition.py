@@ -183,7 +183,7 @@ class Partition:
         self.producers = _restore_producers(self.log)
         self.high_watermark = self.log.end_offset
         self._visible_size = self.log.size
-        logger.warning("%s is back online: %s", self.name, " ".join(self.log.recovery.sentences))
+        logger.warning("%s is back online; it ends at %d", self.name, self.high_watermark)
         self.offline = None
 
     def close(self) -> None:

@@ -185,8 +185,6 @@ class DiskStorage:
         """Write recovery points, so that a start after a kill scans only what is newer."""
         async with self._checkpoints:
             moved = [p for p in self._partitions.values() if p.offline is None and p.has_moved]
-            if not moved:
-                return
             for partition in moved:
                 try:
                     await partition.checkpoint()
@@ -194,7 +192,9 @@ class DiskStorage:
                     if partition.offline is None:
                         logger.error("%s: checkpoint failed: %s", partition.name, error)
             points = {name: p.log.recovery_point for name, p in self._partitions.items()}
-            await self._disk.run(lambda: self._directory.write_recovery_points(points))
+            # Compared with what is on disk, not with what moved: the last write may have failed.
+            if points != self._directory.recovery_points:
+                await self._disk.run(lambda: self._directory.write_recovery_points(points))
 
     async def checkpoint_log_starts(self) -> None:
         """Make log starts durable, then remove the segments that they leave behind.
@@ -244,9 +244,7 @@ class DiskStorage:
 
     async def close(self) -> None:
         """A clean stop: everything on disk and indexed, so that the next start scans nothing."""
-        clean = True
-        await self.checkpoint()
-        await self.checkpoint_log_starts()
+        clean = await self._last_checkpoint()
         for partition in self._partitions.values():
             partition.close()
             if partition.log.recovery_point < partition.log.end_offset:
@@ -256,7 +254,20 @@ class DiskStorage:
             except (OSError, KafkaError) as error:
                 logger.error("%s did not close cleanly: %s", partition.name, error)
                 clean = False
-        self._directory.close(clean=clean)
+        try:
+            self._directory.close(clean=clean)
+        except OSError as error:
+            logger.error("the next start will scan: %s", error)
+
+    async def _last_checkpoint(self) -> bool:
+        """Whether all of it could be written: otherwise the next start has to scan."""
+        try:
+            await self.checkpoint()
+            await self.checkpoint_log_starts()
+        except (OSError, KafkaError) as error:
+            logger.error("the last checkpoint failed, the next start will scan: %s", error)
+            return False
+        return True
 
 
 def new_cluster_id() -> str:

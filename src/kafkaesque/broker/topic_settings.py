@@ -130,7 +130,7 @@ TOPIC_SETTINGS = table(
             "min.insync.replicas",
             Kind.INT,
             "1",
-            "Replicas that must have a record before acks=all answers; above 1 refuses acks=all.",
+            "Replicas that must have a record before acks=all answers; no more than there are.",
             at_least(1),
             follows="min.insync.replicas",
         ),

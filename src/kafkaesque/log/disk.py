@@ -225,24 +225,16 @@ class DiskSegments:
 
     def repair_tail(self, flush: Flush | None, recovery_point: int) -> None:
         if isinstance(flush, DiskFlush):
-            self._take_back(flush)
+            self._unsynced_files += flush.others
+            self._unsynced_directories += flush.directories
         active, file = self.active, self.active.file()
         active.cut_torn_bytes()
         active.dirty = True
         again = self.flush(active.next_offset)
-        try:
-            again.run()
-        except OSError:
-            self._take_back(again)
-            raise
+        again.run()
         self.end_flush(again)
         file.drop_cache()
         self._verify(recovery_point)
-
-    def _take_back(self, failed: DiskFlush) -> None:
-        self._unsynced_files += failed.others
-        self._unsynced_directories += failed.directories
-        self.active.dirty = True
 
     def _verify(self, recovery_point: int) -> None:
         """The active segment as the disk has it, from the recovery point on."""

@@ -56,9 +56,9 @@ def checkpoint(log: Log) -> int:
     return log.recovery_point
 
 
-def new_disk() -> ForgettingFiles:
+def new_disk(seed: int = 0) -> ForgettingFiles:
     """A machine with an empty partition directory."""
-    files = ForgettingFiles()
+    files = ForgettingFiles(seed=seed)
     for path in ("/data", DIRECTORY):
         files.make_directory(path)
         files.sync_directory("/" if path == "/data" else "/data")

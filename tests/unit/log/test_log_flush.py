@@ -114,7 +114,7 @@ def test_a_truncation_during_a_flush_lowers_what_it_covers() -> None:
     job = log.begin_flush()
     assert job is not None
     log.truncate(2)
-    batch = append(log, fill=9, size=100)
+    batch = append(log, fill=9, size=900)
     job.run()
     log.end_flush(job)
     assert log.flushed_offset == 2
@@ -257,6 +257,30 @@ def test_a_checkpoint_spares_recovery_what_lies_below_it(failures: int) -> None:
         assert log.recovery.sentences == []
         assert log.recovery.rebuilt_indexes == 0
         assert log.offset_of_max_timestamp(105) == (104, NOW + 104)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_index_entries_that_a_failed_checkpoint_only_synced_are_written_again(seed: int) -> None:
+    files = new_disk(seed)
+    config = LogConfig(index_interval_bytes=100)
+    log = open_log(files, config)
+    append_many(log, 30)
+    flush(log)
+    log.truncate(20)
+    log.truncate(16)
+    files.failing_syncs = 1
+    job = log.checkpoint((16, b""))
+    assert job is not None
+    with pytest.raises(OSError, match="Input/output error"):
+        job.run()
+    job = log.checkpoint((16, b""))
+    assert job is not None
+    job.run()
+    log.end_checkpoint(job)
+    for survivor in after_power_cuts(files):
+        again = open_log(survivor, config, recovery_point=16)
+        assert again.recovery.rebuilt_indexes == 0
+        assert again.recovery.scanned_bytes < again.size / 4
 
 
 def test_a_checkpoint_never_passes_the_flushed_offset() -> None:

@@ -91,9 +91,6 @@ def _check_request(version: int, acks: int, topic: Topic, records: memoryview) -
     if topic.is_internal:
         message = f"{topic.name} is the broker's own: clients may read it, not write it"
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
-    if acks == -1 and topic.config.min_insync_replicas > 1:
-        message = f"min.insync.replicas={topic.config.min_insync_replicas} on a single node"
-        raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS, message)
     if version < 7 and records[_ATTRIBUTES : _ATTRIBUTES + 1] == _ZSTD:
         message = "zstd needs Produce 7 or later"
         raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, message)
