@@ -32,6 +32,7 @@ from kafkaesque.protocol.messages.produce import (
     ProduceRequest,
     TopicProduceData,
 )
+from kafkaesque.protocol.messages.sync_group import SyncGroupResponse
 from kafkaesque.types import Buffer
 
 RECORDS = bytes(range(256)) * 40
