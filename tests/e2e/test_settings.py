@@ -159,7 +159,7 @@ def test_max_message_bytes_takes_effect(broker: BrokerProcess, topic: str) -> No
 def test_min_insync_replicas_asks_for_no_more_replicas_than_there_are(
     broker: BrokerProcess, topic: str
 ) -> None:
-    """As in Kafka 4.3: what is made for a cluster, two of three replicas in sync, works here too."""
+    """As in Kafka 4.3: what is made for a cluster, with two of three in sync, works here too."""
     foreign.alter(broker.bootstrap, topic, "min.insync.replicas", "2")
     assert foreign.produce(broker.bootstrap, topic, ["v"], acks="all") == [0]
 
