@@ -27,7 +27,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def create_topic(bootstrap: str, name: str, **configs: str) -> None:
-    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     for done in admin.create_topics([NewTopic(name, 1, 1, config=configs)]).values():
         done.result()
 

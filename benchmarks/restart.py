@@ -21,7 +21,13 @@ TOPIC = "big"
 def fill(bootstrap: str, partitions: int, gigabytes: float) -> None:
     value = VALUE * 64
     producer = Producer(
-        {"bootstrap.servers": bootstrap, "batch.size": 1_000_000, "linger.ms": 20, "acks": "all"}
+        {
+            "bootstrap.servers": bootstrap,
+            "batch.size": 1_000_000,
+            "linger.ms": 20,
+            "acks": "all",
+            "log_level": 0,
+        }
     )
     for number in range(int(gigabytes * 1e9 / len(value))):
         while True:
@@ -58,7 +64,7 @@ def run(partitions: int, gigabytes: float) -> None:
         broker.start()
         create_topic(broker.bootstrap, TOPIC)
         if partitions > 1:
-            admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+            admin = AdminClient({"bootstrap.servers": broker.bootstrap, "log_level": 0})
             grown = admin.create_partitions([NewPartitions(TOPIC, partitions)])
             grown[TOPIC].result()
         fill(broker.bootstrap, partitions, gigabytes)
@@ -68,13 +74,13 @@ def run(partitions: int, gigabytes: float) -> None:
         broker.kill()
         before = len(broker.log)
         killed = first_fetch(broker)
-        repairs = len(re.findall("cut|built anew|scanned", broker.log[before:]))
+        scanned = re.findall(r"scanned (\d+) bytes", broker.log[before:])
         broker.stop()
     print(f"{partitions} partitions, {gigabytes} GB; process start to first fetched record")
     print(f"empty broker, to listening  {baseline:.2f} s")
     print(f"after a clean stop          {clean:.2f} s, {clean / baseline:.1f} times that")
     print(f"after kill -9               {killed:.2f} s, {killed / baseline:.1f} times that")
-    print(f"lines about repairs         {repairs}")
+    print(f"bytes scanned for that      {int(scanned[0]) if scanned else 0:,}")
 
 
 if __name__ == "__main__":

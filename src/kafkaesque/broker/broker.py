@@ -72,6 +72,8 @@ class Broker:
             if directory is not None:
                 directory.close(clean=False)
             raise StartError(f"{storage.path}: {error}. Mend that, then start again") from error
+        if storage.scanned_bytes:
+            logger.info("the last stop was not clean: scanned %d bytes", storage.scanned_bytes)
         for stray in storage.strays():
             logger.warning("%s is on disk, but no topic of that name is known: left alone", stray)
         return broker

@@ -120,6 +120,7 @@ class Partition:
         """A future that is done when everything before `offset` is on disk; None: it is."""
         if offset <= self.log.flushed_offset:
             return None
+        self.check_online()
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._unflushed.append((offset, future))
         self._flush()
@@ -262,7 +263,7 @@ class Partition:
             )
 
     def _flush(self) -> None:
-        if self._flushing:
+        if self._flushing or self.offline is not None:
             return
         flush = self.log.begin_flush()
         if flush is None:

@@ -35,6 +35,8 @@ class Storage(Protocol):
     cluster_id: str
     path: str
     is_durable: bool
+    scanned_bytes: int
+    """How much of the logs was read again at start, because the last stop was not clean."""
 
     def open(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition: ...
     def strays(self) -> list[TopicPartition]: ...
@@ -53,6 +55,7 @@ class MemoryStorage:
         self.cluster_id = new_cluster_id()
         self.path = "memory"
         self.is_durable = False
+        self.scanned_bytes = 0
         self._disk = disk
         self._clock = clock
         self._partitions: set[Partition] = set()
@@ -96,6 +99,7 @@ class DiskStorage:
         self._directory = directory
         self._disk = disk
         self._clock = clock
+        self.scanned_bytes = 0
         self._on_disk = directory.partitions()
         self._partitions: dict[TopicPartition, Partition] = {}
         # The checkpoint files are written whole, in threads: without this, one that began earlier
@@ -115,6 +119,7 @@ class DiskStorage:
             directory.remove_deleted(directory.delete_partition(name))
             known = False
         log = self._known_log(name, config) if known else self._new_log(name, topic_id, config)
+        self.scanned_bytes += log.recovery.scanned_bytes
         for sentence in log.recovery.sentences:
             logger.warning("%s: %s", name, sentence)
         partition = self._partitions[name] = Partition(name, log, config, self._disk, self._clock)

@@ -55,6 +55,7 @@ class DiskSegments:
         found = self._find(names, log_start_offset)
         if not found:
             self._begin(max(log_start_offset, recovery_point or 0), config)
+            self._snapshots.remove_after(self.active.base_offset)
         elif not (clean and self._reopen(found, names, config, recovery_point, recovery)):
             self._recover(found, config, recovery_point or 0, recovery)
         self._link()

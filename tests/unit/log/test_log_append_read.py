@@ -1,5 +1,7 @@
 """Appending, rolling and reading, on disk and in memory."""
 
+import struct
+
 import pytest
 from tests.unit.log.conftest import NewLog
 from tests.unit.log.logs import (
@@ -7,6 +9,7 @@ from tests.unit.log.logs import (
     append,
     append_many,
     batch_of,
+    content,
     flush,
     new_disk,
     open_log,
@@ -19,6 +22,7 @@ from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.disk import DiskSegments
 from kafkaesque.log.log import Log, LogConfig
 from kafkaesque.log.segment_files import OpenFiles
+from kafkaesque.records.batch import batches as batches_of
 from kafkaesque.records.batch import read_header
 
 SMALL = LogConfig(segment_bytes=1000, index_interval_bytes=100)
@@ -288,3 +292,27 @@ def test_sealed_files_are_held_open_in_a_capped_number() -> None:
     batches = append_many(log, 20)
     assert read_all(log) == b"".join(batches)
     assert len(pool) <= 3
+
+
+def test_index_entries_point_where_kafkas_dump_tool_looks_for_them() -> None:
+    files = new_disk()
+    log = open_log(files, LogConfig(segment_bytes=3000, index_interval_bytes=250))
+    for number in range(120):
+        append(log, (NOW + number * 7 % 50, NOW), size=number % 5 * 40)
+    log.close(clean=True)
+    for name in files.names("/data/orders-0"):
+        base = int(name.split(".")[0])
+        if name.endswith(".log") or base == log.end_offset:
+            continue
+        found = {
+            header.last_offset: (position, header)
+            for position, header in batches_of(content(files, path_of(base, ".log")))
+        }
+        data = content(files, path_of(base, name[20:]))
+        assert data
+        if name.endswith(".index"):
+            for relative, position in struct.iter_unpack(">ii", data):
+                assert found[base + relative][0] == position
+        else:
+            for timestamp, relative in struct.iter_unpack(">qi", data):
+                assert found[base + relative][1].max_timestamp == timestamp

@@ -39,8 +39,13 @@ def test_an_untouched_directory_becomes_an_empty_log() -> None:
 
 
 def test_a_directory_without_segments_begins_at_its_start_offset() -> None:
-    log = open_log(new_disk(), log_start_offset=70, recovery_point=60)
+    files = new_disk()
+    open_log(files).write_snapshot(90, b"of records that are gone")
+    files.remove(path_of(0, ".log"))
+    log = open_log(files, log_start_offset=70, recovery_point=60)
     assert (log.log_start_offset, log.end_offset) == (70, 70)
+    append_many(log, 30)
+    assert log.latest_snapshot() is None
 
 
 def test_a_killed_process_loses_nothing_that_it_had_written() -> None:
