@@ -99,8 +99,8 @@ class _FaultyFile:
         self._files.check_sync()
         self._file.sync()
 
-    def drop_cache(self) -> None:
-        self._file.drop_cache()
+    def drop_cache(self, position: int) -> None:
+        self._file.drop_cache(position)
 
     def size(self) -> int:
         return self._file.size()

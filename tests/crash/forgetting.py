@@ -85,10 +85,12 @@ class Inode:
                 content[start:end] = random.choice(versions)[: end - start]
         return bytes(content)
 
-    def drop_cache(self) -> None:
+    def drop_cache(self, position: int) -> None:
         unwritten = {sector: versions[-1] for sector, versions in self.versions.items()}
         size = len(self.cache) if self.sizes else len(self.disk)
-        self.cache = bytearray(self.disk.ljust(size, b"\0"))[:size]
+        kept = position // SECTOR * SECTOR
+        disk = bytearray(self.disk.ljust(size, b"\0"))[:size]
+        self.cache = (self.cache[:kept] + disk[kept:])[:size]
         for sector, content in unwritten.items():
             start = sector * SECTOR
             end = min(start + SECTOR, size)
@@ -302,8 +304,8 @@ class ForgettingFile:
     def sync(self) -> None:
         self._files.sync_inode(self._inode)
 
-    def drop_cache(self) -> None:
-        self._inode.drop_cache()
+    def drop_cache(self, position: int) -> None:
+        self._inode.drop_cache(position)
 
     def size(self) -> int:
         return len(self._inode.cache)

@@ -11,7 +11,7 @@ Above: topics.py, broker.py. Below: partition.py, log/.
 import asyncio
 import base64
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Protocol
@@ -41,7 +41,7 @@ class Storage(Protocol):
     def open(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition: ...
     def strays(self) -> list[TopicPartition]: ...
     def forget_strangers(self) -> None: ...
-    async def delete(self, partition: Partition) -> None: ...
+    async def delete(self, partitions: Sequence[Partition]) -> None: ...
     async def checkpoint(self) -> None: ...
     async def checkpoint_log_starts(self) -> None: ...
     async def revive(self) -> None: ...
@@ -72,8 +72,8 @@ class MemoryStorage:
     def forget_strangers(self) -> None:
         pass
 
-    async def delete(self, partition: Partition) -> None:
-        self._partitions.discard(partition)
+    async def delete(self, partitions: Sequence[Partition]) -> None:
+        self._partitions.difference_update(partitions)
 
     async def checkpoint(self) -> None:
         pass
@@ -165,16 +165,18 @@ class DiskStorage:
         self._forget(self._directory.recovery_points.keys() - self._partitions.keys())
         self._forget(self._directory.log_start_offsets.keys() - self._partitions.keys())
 
-    async def delete(self, partition: Partition) -> None:
-        directory, name = self._directory, partition.name
+    async def delete(self, partitions: Sequence[Partition]) -> None:
+        directory = self._directory
+        names = {partition.name for partition in partitions}
         async with self._checkpoints:
-            del self._partitions[name]
-            path = directory.delete_partition(name)
+            for name in names:
+                del self._partitions[name]
 
             def remove() -> None:
-                partition.log.close(clean=False)
-                directory.remove_deleted(path)
-                self._forget({name})
+                for partition in partitions:
+                    partition.log.close(clean=False)
+                    directory.remove_deleted(directory.delete_partition(partition.name))
+                self._forget(names)
 
             await self._disk.run(remove)
 
@@ -190,16 +192,18 @@ class DiskStorage:
         """Write recovery points, so that a start after a kill scans only what is newer."""
         async with self._checkpoints:
             moved = [p for p in self._partitions.values() if p.offline is None and p.has_moved]
-            for partition in moved:
-                try:
-                    await partition.checkpoint()
-                except (OSError, KafkaError) as error:
-                    if partition.offline is None:
-                        logger.error("%s: checkpoint failed: %s", partition.name, error)
+            await asyncio.gather(*map(self._checkpoint, moved))
             points = {name: p.log.recovery_point for name, p in self._partitions.items()}
             # Compared with what is on disk, not with what moved: the last write may have failed.
             if points != self._directory.recovery_points:
                 await self._disk.run(lambda: self._directory.write_recovery_points(points))
+
+    async def _checkpoint(self, partition: Partition) -> None:
+        try:
+            await partition.checkpoint()
+        except (OSError, KafkaError) as error:
+            if partition.offline is None:
+                logger.error("%s: checkpoint failed: %s", partition.name, error)
 
     async def checkpoint_log_starts(self) -> None:
         """Make log starts durable, then remove the segments that they leave behind.
@@ -249,20 +253,23 @@ class DiskStorage:
 
     async def close(self) -> None:
         """A clean stop: everything on disk and indexed, so that the next start scans nothing."""
-        clean = await self._last_checkpoint()
-        for partition in self._partitions.values():
-            partition.close()
-            if partition.log.recovery_point < partition.log.end_offset:
-                clean = False
-            try:
-                partition.log.close(clean=True)
-            except (OSError, KafkaError) as error:
-                logger.error("%s did not close cleanly: %s", partition.name, error)
-                clean = False
+        is_written = await self._last_checkpoint()
+        are_closed = await asyncio.gather(*map(self._close, self._partitions.values()))
         try:
-            self._directory.close(clean=clean)
+            self._directory.close(clean=is_written and all(are_closed))
         except OSError as error:
             logger.error("the next start will scan: %s", error)
+
+    async def _close(self, partition: Partition) -> bool:
+        """Whether the partition ends where its recovery point says, and all of it is on disk."""
+        partition.close()
+        is_whole = partition.log.recovery_point == partition.log.end_offset
+        try:
+            await self._disk.run(partial(partition.log.close, clean=True))
+        except (OSError, KafkaError) as error:
+            logger.error("%s did not close cleanly: %s", partition.name, error)
+            return False
+        return is_whole
 
     async def _last_checkpoint(self) -> bool:
         """Whether all of it could be written: otherwise the next start has to scan."""

@@ -168,8 +168,7 @@ class Topics:
         try:
             await self.journal.topic_deleted(topic)
             self.remove(topic.id)
-            for partition in topic.partitions:
-                await self._remove(partition)
+            await self._discard(topic.partitions)
             await forget(topic.name)
         finally:
             self._changing.discard(topic.name)
@@ -203,13 +202,13 @@ class Topics:
                 partitions.append(partition)
             yield partitions
         except BaseException:
-            for partition in partitions:
-                await self._remove(partition)
+            await self._discard(partitions)
             raise
 
-    async def _remove(self, partition: Partition) -> None:
-        partition.close()
-        await self._storage.delete(partition)
+    async def _discard(self, partitions: list[Partition]) -> None:
+        for partition in partitions:
+            partition.close()
+        await self._storage.delete(partitions)
 
     def _show(self, topic: Topic) -> None:
         self._by_name[topic.name] = topic

@@ -228,19 +228,19 @@ class DiskSegments:
         if isinstance(flush, DiskFlush):
             self._unsynced_files += flush.others
             self._unsynced_directories += flush.directories
-        active, file = self.active, self.active.file()
+        active = self.active
         active.cut_torn_bytes()
         active.dirty = True
         again = self.flush(active.next_offset)
         again.run()
         self.end_flush(again)
-        file.drop_cache()
         self._verify(recovery_point)
 
     def _verify(self, recovery_point: int) -> None:
         """The active segment as the disk has it, from the recovery point on."""
         active = self.active
         position = active.offset_index(True).floor(recovery_point)
+        active.file().drop_cache(position)
         scratch = SegmentIndex(active.base_offset, 1 << 30)
         scan = Scan(active.file(), position, active.size, scratch)
         scan.run()

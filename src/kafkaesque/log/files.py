@@ -11,6 +11,7 @@ Above: segment.py, index.py, disk.py, directory.py. Below: os.
 
 import errno
 import fcntl
+import mmap
 import os
 import shutil
 from typing import Protocol
@@ -33,8 +34,8 @@ class File(Protocol):
     def sync(self) -> None:
         """Return once every byte written, and the size, would survive a power cut."""
 
-    def drop_cache(self) -> None:
-        """Forget cached bytes that are not waiting to be written: reads then ask the disk."""
+    def drop_cache(self, position: int) -> None:
+        """Forget cached bytes from there on that do not wait to be written: reads ask the disk."""
 
     def size(self) -> int: ...
 
@@ -141,9 +142,11 @@ class OsFile:
     def sync(self) -> None:
         _fdatasync(self._descriptor)
 
-    def drop_cache(self) -> None:
+    def drop_cache(self, position: int) -> None:
         if hasattr(os, "posix_fadvise"):
-            os.posix_fadvise(self._descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            # Linux keeps a page that the range covers in part.
+            start = position - position % mmap.PAGESIZE
+            os.posix_fadvise(self._descriptor, start, 0, os.POSIX_FADV_DONTNEED)
 
     def size(self) -> int:
         return os.fstat(self._descriptor).st_size

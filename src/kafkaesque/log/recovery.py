@@ -16,7 +16,7 @@ from kafkaesque.log.files import File, fetch
 from kafkaesque.log.index import OFFSET_ENTRY_SIZE, TIME_ENTRY_SIZE, SegmentIndex
 from kafkaesque.log.repair import ends_at, index_is_sane
 from kafkaesque.log.scan import Scan
-from kafkaesque.log.segment import ActiveSegment, SealedSegment
+from kafkaesque.log.segment import ActiveSegment, SealedSegment, walk
 from kafkaesque.log.segment_files import INDEX, LOG, TIME_INDEX, SegmentFiles
 from kafkaesque.log.store import Recovery
 from kafkaesque.records.batch import HEADER_SIZE, read_header
@@ -90,14 +90,15 @@ class SegmentRecovery:
     def _scan(self, files: SegmentFiles, following: int | None) -> ActiveSegment | None:
         """None: the log goes on in the following segment."""
         file = files.open(LOG)
+        file.sync()
+        index, position = self._trusted_part(files, file, file.size())
+        kept = len(index.offsets), len(index.timestamps)
+        position, next_offset = self._skip(file, position, index)
         # What is scanned is what the disk has: after an fsync that failed, and a kill, the page
         # cache may hold more, and call it clean.
-        file.sync()
-        file.drop_cache()
+        file.drop_cache(position)
         size = file.size()
-        index, position = self._trusted_part(files, file, size)
-        kept = len(index.offsets), len(index.timestamps)
-        scan = Scan(file, position, size, index, limit=following)
+        scan = Scan(file, position, size, index, limit=following, next_offset=next_offset)
         scan.run()
         self._recovery.scanned_bytes += size - position
         self._settle(files, file, size, scan)
@@ -141,6 +142,24 @@ class SegmentRecovery:
             self._recovery.rebuilt_indexes += 1
             self._say(files, "its index is missing or damaged, and is built anew")
         return SegmentIndex(files.base_offset, interval), 0
+
+    def _skip(self, file: File, position: int, index: SegmentIndex) -> tuple[int, int]:
+        """Step over what lies below the recovery point by headers alone: it is vouched for.
+
+        A header that makes no sense is left to the scan.
+        """
+        next_offset, size = index.base_offset, file.size()
+        try:
+            for at, header in walk(file, position, size):
+                if not next_offset < header.next_offset <= self._recovery_point:
+                    break
+                if at + header.size > size:
+                    break
+                index.add(header.last_offset, header.max_timestamp, at, header.size)
+                position, next_offset = at + header.size, header.next_offset
+        except KafkaError:
+            pass
+        return position, next_offset
 
     def _drop(self, found: Sequence[SegmentFiles], end: int) -> None:
         for files in found:

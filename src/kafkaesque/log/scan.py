@@ -24,9 +24,10 @@ class Scan:
         size: int,
         index: SegmentIndex,
         limit: int | None = None,
+        next_offset: int | None = None,
     ) -> None:
         self.position = position
-        self.next_offset = index.base_offset
+        self.next_offset = index.base_offset if next_offset is None else next_offset
         self.fault: str | None = None
         self.has_reached_limit = False
         self._file = file

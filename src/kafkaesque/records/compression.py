@@ -5,8 +5,9 @@ wraps it in xerial's framing, librdkafka sends one raw block. Both are read, xer
 
     82 "SNAPPY" 00 | version 1: int32 | compatible 1: int32 | (block size: int32, raw snappy block)*
 
-LZ4 is the frame format. Whatever does not unpack, or unpacks to more than `max_size`, raises
-KafkaError(CORRUPT_MESSAGE): the kilobytes of a decompression bomb must not fill the memory.
+LZ4 is the frame format, with independent blocks. Whatever does not unpack, or unpacks to more than
+`max_size`, raises KafkaError(CORRUPT_MESSAGE): the kilobytes of a decompression bomb must not fill
+the memory.
 """
 
 import mmap
@@ -46,6 +47,8 @@ def compress(codec: Codec, data: Buffer) -> bytes:
         return bytes(data)
     if codec is Codec.SNAPPY:
         return _compress_xerial(memoryview(data))
+    if codec is Codec.LZ4:
+        return _compress_lz4(data)
     return bytes(_MODULES[codec].compress(data))
 
 
@@ -69,6 +72,13 @@ def _decompress_into(module: ModuleType, data: Buffer, max_size: int) -> bytes:
     with mmap.mmap(-1, max_size, flags=_LAZY_PAGES) as room:
         size = module.decompress_into(data, room)
         return room[:size]
+
+
+def _compress_lz4(data: Buffer) -> bytes:
+    # Java's client reads no frame whose blocks refer to each other.
+    compressor = cramjam.lz4.Compressor(block_linked=False)
+    compressor.compress(bytes(data))
+    return bytes(compressor.finish())
 
 
 def _compress_xerial(data: memoryview) -> bytes:

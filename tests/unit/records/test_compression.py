@@ -4,6 +4,7 @@ import gzip
 import struct
 
 import cramjam
+import lz4.frame
 import pytest
 
 from kafkaesque.errors import ErrorCode, KafkaError
@@ -29,6 +30,13 @@ def test_text_becomes_smaller(codec: Codec) -> None:
 def test_gzip_is_what_the_standard_library_reads_and_writes() -> None:
     assert gzip.decompress(compress(Codec.GZIP, TEXT)) == TEXT
     assert decompress(Codec.GZIP, gzip.compress(TEXT)) == TEXT
+
+
+def test_lz4_is_written_in_independent_blocks_which_is_all_that_java_reads() -> None:
+    packed = compress(Codec.LZ4, TEXT)
+    assert not lz4.frame.get_frame_info(packed)["block_linked"]
+    assert lz4.frame.decompress(packed) == TEXT
+    assert decompress(Codec.LZ4, lz4.frame.compress(TEXT, block_linked=True)) == TEXT
 
 
 def test_snappy_is_written_in_xerial_frames_of_32_kib() -> None:
