@@ -80,6 +80,8 @@ def produce(
         else:
             errors.append(error)
 
+    # Records that wait for the topic's metadata may leave in several batches.
+    producer.list_topics(topic, TIMEOUT_S)
     for index, value in enumerate(values):
         stamp: dict[str, Any] = {"timestamp": timestamps[index]} if timestamps else {}
         producer.produce(topic, value, partition=partition, on_delivery=delivered, **stamp)
