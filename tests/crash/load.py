@@ -22,7 +22,7 @@ IMPATIENT: Mapping[str, Any] = {
     "log_level": 0,
 }
 _PAUSE_SECONDS = 0.01
-_BURST = 6
+_BURST = 3
 _MAX_UNACKNOWLEDGED = 400
 
 

@@ -92,6 +92,7 @@ class Connection(asyncio.BufferedProtocol):
         self._backlog: Buffer = b""
         self._writable = True
         self._closing = False
+        self._finishing = False
 
     @property
     def is_busy(self) -> bool:
@@ -184,7 +185,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def _is_behind(self) -> bool:
         is_changing = self._change is not None and self._change.chunks is None
-        return is_changing or not self._writable or len(self._line) >= _MAX_IN_FLIGHT
+        is_full = not self._writable or len(self._line) >= _MAX_IN_FLIGHT
+        return is_changing or is_full or self._finishing
 
     def _catch_up(self) -> None:
         if self._backlog and not self._is_behind() and not self._closing:
@@ -275,9 +277,20 @@ class Connection(asyncio.BufferedProtocol):
         logger.warning("closing connection from %s: %s", self.peer, why)
         self.close()
 
+    def take_no_more(self) -> None:
+        """Answer what has been asked, and read nothing more."""
+        self._finishing = True
+        if not self._closing:
+            self._transport.pause_reading()
+
     def close(self) -> None:
         self._closing = True
         self._transport.close()
+
+    def abort(self) -> None:
+        """Close without waiting for a client that does not read what it is sent."""
+        self._closing = True
+        self._transport.abort()
 
 
 def _encoded(header: RequestHeader, response: Any) -> list[Buffer]:

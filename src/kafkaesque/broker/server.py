@@ -12,6 +12,7 @@ import resource
 import signal
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 from kafkaesque.broker.broker import Broker
@@ -24,6 +25,7 @@ from kafkaesque.types import Clock
 logger = logging.getLogger(__name__)
 
 _DRAIN_SECONDS = 5.0
+_CLOSE_SECONDS = 1.0
 _BACKLOG = 1024
 
 
@@ -67,14 +69,24 @@ class Server:
         if self._idle_check:
             self._idle_check.cancel()
         self.broker.stop_waiting()
-        deadline = asyncio.get_running_loop().time() + _DRAIN_SECONDS
-        while any(connection.is_busy for connection in self._connections):
-            if asyncio.get_running_loop().time() > deadline:
-                break
-            await asyncio.sleep(0.01)
+        for connection in self._connections:
+            connection.take_no_more()
+        await self._until(lambda: not any(c.is_busy for c in self._connections), _DRAIN_SECONDS)
+        await self._until(self._close_connections, _CLOSE_SECONDS)
+        for connection in tuple(self._connections):
+            connection.abort()
+        await self.broker.close()
+
+    def _close_connections(self) -> bool:
+        """Whether all are gone. One that was just being accepted may still turn up."""
         for connection in tuple(self._connections):
             connection.close()
-        await self.broker.close()
+        return not self._connections
+
+    async def _until(self, is_done: Callable[[], bool], seconds: float) -> None:
+        deadline = asyncio.get_running_loop().time() + seconds
+        while not is_done() and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(0.005)
 
     async def _listen(self, listener: Listener) -> None:
         # The advertised port of port 0 is known only once it is bound: connections read `bound`.
