@@ -5,8 +5,9 @@ subtracts from single ones. Either changes all that it names or nothing, and ans
 is durable and in effect.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import IntEnum
+from typing import TypeVar
 
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.broker_settings import BROKER_SETTINGS
@@ -34,6 +35,8 @@ from kafkaesque.protocol.messages.incremental_alter_configs import (
 )
 
 Changes = Mapping[str, str | None]
+Answer = TypeVar("Answer", AlterConfigsResourceResponse, IncrementalResourceResponse)
+Altered = TypeVar("Altered", AlterConfigsResource, IncrementalResource)
 
 
 class Operation(IntEnum):
@@ -44,37 +47,43 @@ class Operation(IntEnum):
 
 
 async def alter_configs(ctx: Context, request: AlterConfigsRequest) -> AlterConfigsResponse:
-    responses = []
-    for resource in request.resources:
-        response = AlterConfigsResourceResponse(
-            resource_type=resource.resource_type,
-            resource_name=resource.resource_name,
-            error_message=None,
+    responses = [
+        await _answer(
+            ctx, AlterConfigsResourceResponse, resource, _replacement, request.validate_only
         )
-        responses.append(response)
-        try:
-            await _alter(ctx, resource, _replacement(ctx, resource), request.validate_only)
-        except KafkaError as error:
-            response.error_code, response.error_message = error.code, error.message
+        for resource in request.resources
+    ]
     return AlterConfigsResponse(responses=responses)
 
 
 async def incremental_alter_configs(
     ctx: Context, request: IncrementalAlterConfigsRequest
 ) -> IncrementalAlterConfigsResponse:
-    responses = []
-    for resource in request.resources:
-        response = IncrementalResourceResponse(
-            resource_type=resource.resource_type,
-            resource_name=resource.resource_name,
-            error_message=None,
-        )
-        responses.append(response)
-        try:
-            await _alter(ctx, resource, _increment(ctx, resource), request.validate_only)
-        except KafkaError as error:
-            response.error_code, response.error_message = error.code, error.message
+    responses = [
+        await _answer(ctx, IncrementalResourceResponse, resource, _increment, request.validate_only)
+        for resource in request.resources
+    ]
     return IncrementalAlterConfigsResponse(responses=responses)
+
+
+async def _answer(
+    ctx: Context,
+    answer: type[Answer],
+    resource: Altered,
+    changes: Callable[[Context, Altered], Changes],
+    validate_only: bool,
+) -> Answer:
+    """Change one resource, and say how that went."""
+    response = answer(
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+        error_message=None,
+    )
+    try:
+        await _alter(ctx, resource, changes(ctx, resource), validate_only)
+    except KafkaError as error:
+        response.error_code, response.error_message = error.code, error.message
+    return response
 
 
 async def _alter(
