@@ -1,0 +1,69 @@
+"""Where a broker can be reached, and what it tells clients: several listeners, and none on disk."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from tests import foreign
+from tests.broker_process import free_port
+
+COMMAND = Path(sys.executable).with_name("kafkaesque")
+
+
+@contextmanager
+def running(*args: str) -> Iterator[str]:
+    """A broker with these options; the line that says where it listens."""
+    with subprocess.Popen([COMMAND, "broker", *args], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline()
+        finally:
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(timeout=20) == 0
+
+
+def told_by(bootstrap: str) -> str:
+    """The address that a client which came to `bootstrap` is told to use."""
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    (broker,) = admin.list_topics(timeout=10).brokers.values()
+    return f"{broker.host}:{broker.port}"
+
+
+def test_each_listener_tells_clients_its_own_address() -> None:
+    first, second = free_port(), free_port()
+    listen = f"127.0.0.1:{second}=localhost:{second}"
+    with running("--memory", "--port", str(first), "--listen", listen) as line:
+        assert f"127.0.0.1:{first}" in line
+        assert f"127.0.0.1:{second}" in line
+        assert told_by(f"127.0.0.1:{first}") == f"127.0.0.1:{first}"
+        assert told_by(f"127.0.0.1:{second}") == f"localhost:{second}"
+
+
+def test_advertise_names_what_clients_are_told() -> None:
+    port = free_port()
+    with running("--memory", "--port", str(port), "--advertise", f"localhost:{port}"):
+        assert told_by(f"127.0.0.1:{port}") == f"localhost:{port}"
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2"])
+def test_a_broker_on_all_addresses_tells_the_one_that_was_reached(address: str) -> None:
+    port = free_port()
+    with running("--memory", "--host", "0.0.0.0", "--port", str(port)):
+        assert told_by(f"{address}:{port}") == f"{address}:{port}"
+
+
+def test_a_broker_in_memory_serves_like_one_on_disk() -> None:
+    port = free_port()
+    with running("--memory", "--port", str(port)) as line:
+        assert "in memory" in line
+        bootstrap = f"127.0.0.1:{port}"
+        topic = foreign.create_topic(bootstrap)
+        values = [f"value {i}".encode() for i in range(300)]
+        for start in range(0, 300, 100):
+            foreign.produce(bootstrap, topic, values[start : start + 100])
+        assert [m.value() for m in foreign.read(bootstrap, topic, 300)] == values
