@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from types import TracebackType
 
-_COMMAND = Path(sys.executable).with_name("kafkaesque")
+COMMAND = Path(sys.executable).with_name("kafkaesque")
 _LISTENING = re.compile(rb"listening on ([^ ,]+)")
 
 
@@ -48,9 +48,13 @@ class BrokerProcess:
         pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
 
+    def segments(self, topic: str) -> list[Path]:
+        """The segment files of a topic's first partition, the oldest first."""
+        return sorted((self.data_dir / f"{topic}-0").glob("*.log"))
+
     def start(self) -> "BrokerProcess":
         """Start, and return when it listens."""
-        command = [_COMMAND, "broker", "--port", str(self.port), "--data-dir", self.data_dir]
+        command = [COMMAND, "broker", "--port", str(self.port), "--data-dir", self.data_dir]
         with self.log_path.open("ab") as log:
             self._process = subprocess.Popen(
                 [*map(str, command), *self._args], stdout=subprocess.PIPE, stderr=log

@@ -44,6 +44,13 @@ def name(purpose: str) -> str:
     return f"{purpose}-{uuid.uuid4().hex[:12]}"
 
 
+def advertised(bootstrap: str) -> str:
+    """The address that a client which came to `bootstrap` is told to use."""
+    client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    (broker,) = client.list_topics(timeout=TIMEOUT_S).brokers.values()
+    return f"{broker.host}:{broker.port}"
+
+
 def create_topic(
     bootstrap: str,
     topic: str | None = None,
@@ -139,6 +146,16 @@ def watermarks(bootstrap: str, topic: str, partition: int = 0) -> tuple[int, int
         for spec in (OffsetSpec.earliest(), OffsetSpec.latest())
     )
     return low, high
+
+
+def offset_at(bootstrap: str, topic: str, timestamp: int) -> int:
+    """The first offset of a topic's first partition whose record is of that time or later."""
+    reader = consumer(bootstrap)
+    try:
+        (found,) = reader.offsets_for_times([TopicPartition(topic, 0, timestamp)], TIMEOUT_S)
+    finally:
+        reader.close()
+    return found.offset
 
 
 def committed(bootstrap: str, group: str, topic: str, partition: int = 0) -> TopicPartition:

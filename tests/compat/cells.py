@@ -8,11 +8,11 @@ test_python_clients.py. Below: drivers.py.
 
 import functools
 import struct
-import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests import foreign
 from tests.compat import reference
 from tests.compat.drivers import CODECS, CONFLUENT, KAFKA_PYTHON, ForeignClient, Line
 from tests.compat.peer import Peer
@@ -27,7 +27,7 @@ PARTITION = 1
 
 
 def create(client: ForeignClient, peer: Peer) -> None:
-    topic = _name("created")
+    topic = foreign.name("created")
     configs = {"retention.ms": "123456789", "cleanup.policy": "compact"}
     client.run(peer.bootstrap, "create", topic=topic, partitions=3, configs=configs)
     (described,) = reference.run(peer.bootstrap, "describe", topic=topic)
@@ -63,24 +63,24 @@ def consume_assign(client: ForeignClient, peer: Peer) -> None:
 
 def consume_group(client: ForeignClient, peer: Peer) -> None:
     topic = _topic(peer, RECORDS)
-    assert _consume(client, peer, _name("group"), topic, len(RECORDS)) == _lines(RECORDS)
+    assert _consume(client, peer, foreign.name("group"), topic, len(RECORDS)) == _lines(RECORDS)
 
 
 def commit(client: ForeignClient, peer: Peer) -> None:
-    topic, group = _topic(peer, RECORDS), _name("group")
+    topic, group = _topic(peer, RECORDS), foreign.name("group")
     _consume(client, peer, group, topic, 7)
     assert reference.committed(peer.bootstrap, group, topic)[PARTITION] == 7
 
 
 def resume(client: ForeignClient, peer: Peer) -> None:
-    topic, group = _topic(peer, RECORDS), _name("group")
+    topic, group = _topic(peer, RECORDS), foreign.name("group")
     first = _consume(client, peer, group, topic, 7)
     second = _consume(client, peer, group, topic, len(RECORDS) - 7)
     assert first + second == _lines(RECORDS)
 
 
 def describe(client: ForeignClient, peer: Peer) -> None:
-    topic = _name("described")
+    topic = foreign.name("described")
     configs = {"retention.bytes": "987654321", "message.timestamp.type": "LogAppendTime"}
     reference.run(peer.bootstrap, "create", topic=topic, partitions=4, configs=configs)
     (described,) = client.run(peer.bootstrap, "describe", topic=topic)
@@ -101,14 +101,10 @@ CELLS: dict[str, Cell] = {
 
 
 def _topic(peer: Peer, records: Records) -> str:
-    topic = _name("cell")
+    topic = foreign.name("cell")
     reference.run(peer.bootstrap, "create", topic=topic, partitions=2, configs={})
     reference.run(peer.bootstrap, "produce", **_batch(topic, "none", records))
     return topic
-
-
-def _name(purpose: str) -> str:
-    return f"{purpose}-{uuid.uuid4().hex[:12]}"
 
 
 def _batch(topic: str, codec: str, records: Records) -> dict[str, Any]:

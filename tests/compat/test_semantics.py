@@ -29,21 +29,27 @@ from tests.compat.cooperative_member import CooperativeMember
 from tests.compat.peer import Peer, running_peer
 from tests.kafka_python import KafkaConsumer, KafkaProducer, OffsetAndMetadata
 from tests.kafka_python import TopicPartition as PythonTopicPartition
-from tests.raw_client import RawClient, batch_of, fetch_request, produce_request
 from tests.steady_writer import SteadyWriter
+from tests.wire.client import RawClient
+from tests.wire.requests import batch, fetch, produce
 
+from kafkaesque.broker.server import wall_clock
+from kafkaesque.protocol.messages.fetch import FetchResponse
 from kafkaesque.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
+    ListOffsetsResponse,
     ListOffsetsTopic,
 )
-from kafkaesque.protocol.messages.metadata import MetadataRequest
+from kafkaesque.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafkaesque.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
+    OffsetFetchResponse,
 )
+from kafkaesque.protocol.messages.produce import ProduceResponse
 from kafkaesque.records.batch import batches
 
 TIMEOUT_S = foreign.TIMEOUT_S
@@ -63,8 +69,8 @@ def test_01_a_fetch_in_the_middle_of_a_batch_returns_the_whole_batch(peer: Peer)
     topic = foreign.create_topic(peer.bootstrap)
     foreign.produce(peer.bootstrap, topic, [f"{i}" for i in range(10)])
     with RawClient(peer.bootstrap) as client:
-        response = client.ask(fetch_request(topic, 5), 11)
-    records = response.responses[0].partitions[0].records
+        response = client.call(fetch(topic, 0, 5), FetchResponse, 11)
+    records = response.responses[0].partitions[0].records or b""
     assert [(header.base_offset, header.count) for _, header in batches(records)] == [(0, 10)]
 
 
@@ -91,10 +97,13 @@ def test_02_only_the_first_batch_of_a_fetch_may_exceed_its_limit(peer: Peer) -> 
     for partition in (0, 1):
         for _ in range(2):
             foreign.produce(peer.bootstrap, topic, [b"x" * 5000], partition)
+    request = fetch(topic, 0, 0)
+    request.topics[0].partitions += fetch(topic, 1, 0).topics[0].partitions
+    request.max_bytes = 1
     with RawClient(peer.bootstrap) as client:
-        request = fetch_request(topic, 0, partitions=(0, 1), max_bytes=1)
-        (answered,) = client.ask(request, 11).responses
-    found = [[header.count for _, header in batches(p.records)] for p in answered.partitions]
+        (answered,) = client.call(request, FetchResponse, 11).responses
+    contents = [partition.records or b"" for partition in answered.partitions]
+    found = [[header.count for _, header in batches(records)] for records in contents]
     assert sorted(found) == [[], [1]]
 
 
@@ -114,8 +123,9 @@ def test_03_offset_fetch_of_an_unknown_group_is_minus_one_without_error(peer: Pe
 def test_03_offset_fetch_of_an_unknown_group_in_every_version(peer: Peer, version: int) -> None:
     topic = foreign.create_topic(peer.bootstrap)
     with RawClient(peer.bootstrap) as client:
-        response = client.ask(_offset_fetch("no-such-group", topic, version), version)
-    group = response.groups[0] if version >= 8 else response
+        request = _offset_fetch("no-such-group", topic, version)
+        response = client.call(request, OffsetFetchResponse, version)
+    group: Any = response.groups[0] if version >= 8 else response
     (partition,) = group.topics[0].partitions
     assert (group.error_code, partition.error_code) == (0, 0)
     assert (partition.committed_offset, partition.metadata) == (-1, "")
@@ -126,15 +136,16 @@ def test_03_offset_fetch_of_an_unknown_group_in_every_version(peer: Peer, versio
 def test_05_list_offsets_finds_the_first_record_at_or_after_a_time(
     peer: Peer, together: bool, codec: str
 ) -> None:
-    start = time.time_ns() // 1_000_000 - 100_000
+    start = wall_clock() - 100_000
     topic = foreign.create_topic(peer.bootstrap)
     stamps = [start + after for after in (1000, 3000, 2000, 5000, 4000)]
     for part in [stamps] if together else [[stamp] for stamp in stamps]:
         values = ["v"] * len(part)
         foreign.produce(peer.bootstrap, topic, values, timestamps=part, compression_type=codec)
     asked = [0, start, start + 1000, start + 1001, start + 2000, start + 3001, start + 5000]
-    assert [_offset_at(peer, topic, stamp) for stamp in asked] == [0, 0, 0, 1, 1, 3, 3]
-    assert _offset_at(peer, topic, start + 5001) == OFFSET_END
+    found = [foreign.offset_at(peer.bootstrap, topic, stamp) for stamp in asked]
+    assert found == [0, 0, 0, 1, 1, 3, 3]
+    assert foreign.offset_at(peer.bootstrap, topic, start + 5001) == OFFSET_END
     place = TopicPartition(topic, 0)
     asked_for = {place: OffsetSpec.max_timestamp()}
     latest = foreign.admin(peer.bootstrap).list_offsets(asked_for)[place].result(TIMEOUT_S)
@@ -143,7 +154,7 @@ def test_05_list_offsets_finds_the_first_record_at_or_after_a_time(
 
 def test_05_list_offsets_by_time_of_an_empty_partition(peer: Peer) -> None:
     topic = foreign.create_topic(peer.bootstrap)
-    assert _offset_at(peer, topic, 0) == OFFSET_END
+    assert foreign.offset_at(peer.bootstrap, topic, 0) == OFFSET_END
     place = TopicPartition(topic, 0)
     asked_for = {place: OffsetSpec.max_timestamp()}
     latest = foreign.admin(peer.bootstrap).list_offsets(asked_for)[place].result(TIMEOUT_S)
@@ -307,18 +318,17 @@ def test_13_acks_0_gets_no_response_and_keeps_the_order_of_the_others(peer: Peer
             )
         ]
     )
-    unanswered = produce_request(topic, batch_of([b"quiet"]), acks=0)
-    acknowledged = produce_request(topic, batch_of([b"loud"]), acks=-1)
+    unanswered = produce(topic, 0, batch([b"quiet"], timestamp=wall_clock()), acks=0)
+    acknowledged = produce(topic, 0, batch([b"loud"], timestamp=wall_clock()))
     with RawClient(peer.bootstrap) as client:
-        asked: list[tuple[int, Any, int]] = []
         for _ in range(5):
             client.send(unanswered, 9)
-            asked.append((client.send(MetadataRequest(topics=None), 9), MetadataRequest(), 9))
-            asked.append((client.send(acknowledged, 9), acknowledged, 9))
+            client.send(MetadataRequest(topics=None), 9)
+            client.send(acknowledged, 9)
             client.send(unanswered, 9)
-            asked.append((client.send(listed, 5), listed, 5))
-        for sent, request, version in asked:
-            assert client.receive(request, version)[0] == sent
+            client.send(listed, 5)
+        answered = [type(client.receive()) for _ in range(15)]
+    assert answered == [MetadataResponse, ProduceResponse, ListOffsetsResponse] * 5
     expected = [b"quiet", b"loud", b"quiet"] * 5
     assert foreign.values(foreign.read(peer.bootstrap, topic, 15)) == expected
 
@@ -387,10 +397,3 @@ def _offset_fetch(group: str, topic: str, version: int) -> OffsetFetchRequest:
     return OffsetFetchRequest(
         group_id=group, topics=[OffsetFetchRequestTopic(name=topic, partition_indexes=[0])]
     )
-
-
-def _offset_at(peer: Peer, topic: str, timestamp: int) -> int:
-    reader = foreign.consumer(peer.bootstrap)
-    (found,) = reader.offsets_for_times([TopicPartition(topic, 0, timestamp)], TIMEOUT_S)
-    reader.close()
-    return found.offset

@@ -6,7 +6,6 @@ Beside the numbered list of test_semantics.py, and like it with foreign clients.
 import json
 import os
 import signal
-import time
 from typing import Any
 from uuid import UUID
 
@@ -16,11 +15,22 @@ from tests import foreign
 from tests.compat.peer import Peer
 from tests.in_process import InProcessBroker
 from tests.kafka_python import KafkaAdminClient, KafkaProducer
-from tests.raw_client import RawClient, batch_of, produce_answer, produce_request
+from tests.wire.client import RawClient
+from tests.wire.requests import batch, produce, produce_answer
 
+from kafkaesque.broker.server import wall_clock
 from kafkaesque.errors import ErrorCode
-from kafkaesque.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from kafkaesque.protocol.messages.init_producer_id import InitProducerIdRequest
+from kafkaesque.protocol.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+)
+from kafkaesque.protocol.messages.init_producer_id import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
+from kafkaesque.protocol.messages.produce import ProduceResponse
 
 TIMEOUT_S = foreign.TIMEOUT_S
 HOUR_MS = 3_600_000
@@ -28,7 +38,7 @@ HOUR_MS = 3_600_000
 
 def test_create_time_is_kept_as_the_producer_gave_it(peer: Peer) -> None:
     topic = foreign.create_topic(peer.bootstrap)
-    now = time.time_ns() // 1_000_000
+    now = wall_clock()
     stamps = [now - HOUR_MS, now, now - 5, now - 2 * HOUR_MS]
     foreign.produce(peer.bootstrap, topic, ["v"] * 4, timestamps=stamps)
     messages = foreign.read(peer.bootstrap, topic, 4)
@@ -40,12 +50,12 @@ def test_create_time_is_kept_as_the_producer_gave_it(peer: Peer) -> None:
 def test_log_append_time_is_the_brokers_whatever_the_producer_says(peer: Peer, codec: str) -> None:
     configs = {"message.timestamp.type": "LogAppendTime"}
     topic = foreign.create_topic(peer.bootstrap, configs=configs)
-    before = time.time_ns() // 1_000_000
+    before = wall_clock()
     values, stamps_given = ["v" * 100] * 3, [1, 2, 3]
     foreign.produce(peer.bootstrap, topic, values, timestamps=stamps_given, compression_type=codec)
     stamps = [message.timestamp() for message in foreign.read(peer.bootstrap, topic, 3)]
     assert {kind for kind, _ in stamps} == {TIMESTAMP_LOG_APPEND_TIME}
-    assert before <= stamps[0][1] <= time.time_ns() // 1_000_000
+    assert before <= stamps[0][1] <= wall_clock()
     assert len({stamp for _, stamp in stamps}) == 1
 
 
@@ -121,27 +131,23 @@ def test_a_producer_that_repeats_what_was_written_gets_the_original_offsets(peer
 def test_a_repeated_batch_is_answered_with_its_original_offset(peer: Peer) -> None:
     topic = foreign.create_topic(peer.bootstrap)
     with RawClient(peer.bootstrap) as client:
-        producer_id = client.ask(InitProducerIdRequest(), 4).producer_id
+        producer_id = client.call(InitProducerIdRequest(), InitProducerIdResponse, 4).producer_id
 
-        def produce(sequence: int, epoch: int = 0) -> tuple[int, int]:
-            batch = batch_of(
-                [b"a", b"b"],
-                producer_id=producer_id,
-                producer_epoch=epoch,
-                base_sequence=sequence,
-            )
-            answer = produce_answer(client.ask(produce_request(topic, batch), 9))
+        def send(sequence: int, epoch: int = 0) -> tuple[int, int]:
+            producer = (producer_id, epoch, sequence)
+            records = batch([b"a", b"b"], timestamp=wall_clock(), producer=producer)
+            answer = produce_answer(client.call(produce(topic, 0, records), ProduceResponse, 9))
             return answer.error_code, answer.base_offset
 
-        assert [produce(sequence) for sequence in (0, 2, 4, 6, 8)] == [
+        assert [send(sequence) for sequence in (0, 2, 4, 6, 8)] == [
             (0, offset) for offset in (0, 2, 4, 6, 8)
         ]
-        assert [produce(sequence) for sequence in (0, 4, 8)] == [(0, 0), (0, 4), (0, 8)]
-        assert produce(12) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
-        assert produce(10) == (0, 10)
-        assert produce(5, epoch=1) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
-        assert produce(0, epoch=1) == (0, 12)
-        assert produce(12, epoch=0) == (ErrorCode.INVALID_PRODUCER_EPOCH, -1)
+        assert [send(sequence) for sequence in (0, 4, 8)] == [(0, 0), (0, 4), (0, 8)]
+        assert send(12) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
+        assert send(10) == (0, 10)
+        assert send(5, epoch=1) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
+        assert send(0, epoch=1) == (0, 12)
+        assert send(12, epoch=0) == (ErrorCode.INVALID_PRODUCER_EPOCH, -1)
     assert foreign.watermarks(peer.bootstrap, topic) == (0, 14)
 
 
@@ -182,9 +188,8 @@ def _topic_id(peer: Peer, topic: str) -> UUID:
 def _fetch_by_id(peer: Peer, topic_id: UUID) -> int:
     wanted = FetchTopic(topic_id=topic_id, partitions=[FetchPartition(partition_max_bytes=1000)])
     with RawClient(peer.bootstrap) as client:
-        answer = client.ask(FetchRequest(topics=[wanted]), 13)
-    code: int = answer.responses[0].partitions[0].error_code
-    return code
+        answer = client.call(FetchRequest(topics=[wanted]), FetchResponse, 13)
+    return answer.responses[0].partitions[0].error_code
 
 
 def _timeouts(stats: str) -> int:

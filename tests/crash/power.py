@@ -122,7 +122,7 @@ class Machine:
         self._broker.start()
 
     async def connect(self) -> AsyncClient:
-        return await AsyncClient.connect("127.0.0.1", self._port)
+        return await AsyncClient.connect(f"127.0.0.1:{self._port}")
 
     async def stop_cleanly(self) -> None:
         """As on SIGTERM. The power may still go before it is done."""

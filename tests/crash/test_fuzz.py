@@ -162,7 +162,7 @@ class _Siege:
 
     def tidy_up(self) -> None:
         """Clear away what mutants have made, put back what they have deleted, learn the new ids."""
-        with RawClient("127.0.0.1", self._broker.port, timeout=30) as client:
+        with RawClient(self._broker.bootstrap, timeout_s=30) as client:
             self._delete_the_unknown(client)
             client.call(create_topic(PLAIN, 2), CreateTopicsResponse, 7)
             compacted = create_topic(COMPACTED, 1, cleanup_policy="compact")
@@ -205,7 +205,7 @@ class _GoodClient:
 
     def __init__(self, broker: BrokerProcess) -> None:
         quiet = {"bootstrap.servers": broker.bootstrap, "log_level": 0}
-        with RawClient("127.0.0.1", broker.port) as client:
+        with RawClient(broker.bootstrap) as client:
             client.call(create_topic(GOOD, 1), CreateTopicsResponse, 7)
         self._producer = Producer({**quiet, "acks": "all", "linger.ms": 0})
         self._consumer = Consumer({**quiet, "group.id": "good", "enable.auto.commit": False})

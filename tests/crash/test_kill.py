@@ -59,7 +59,7 @@ class _Scene:
     def __init__(self, broker: BrokerProcess) -> None:
         self._broker = broker
         self._seen: Contents = {}
-        with RawClient("127.0.0.1", broker.port) as client:
+        with RawClient(broker.bootstrap) as client:
             client.call(create_topic(TOPIC, PARTITIONS), CreateTopicsResponse, 7)
         self._reader = GroupReader(broker.bootstrap, TOPIC, GROUP)
         self._producers = [
@@ -97,7 +97,7 @@ class _Scene:
         self._seen = found
 
     def _judge_commits(self) -> None:
-        with self._reader.paused, RawClient("127.0.0.1", self._broker.port) as client:
+        with self._reader.paused, RawClient(self._broker.bootstrap) as client:
             request = OffsetFetchRequest(group_id=GROUP, topics=None)
             answer = client.call(request, OffsetFetchResponse, 5)
             found = {p.partition_index: p.committed_offset for p in answer.topics[0].partitions}

@@ -21,13 +21,14 @@ from tests import foreign
 from tests.broker_process import BrokerProcess
 from tests.kafka_python import KafkaAdminClient, OffsetAndMetadata
 from tests.kafka_python import TopicPartition as PythonTopicPartition
-from tests.raw_client import RawClient
+from tests.wire.client import RawClient
 
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
     CreateTopicsRequest,
+    CreateTopicsResponse,
 )
 
 TIMEOUT_S = foreign.TIMEOUT_S
@@ -138,7 +139,8 @@ def test_a_topic_that_cannot_be_is_refused(
     broker: BrokerProcess, wanted: CreatableTopic, code: str
 ) -> None:
     with RawClient(broker.bootstrap) as client:
-        (answer,) = client.ask(CreateTopicsRequest(topics=[wanted], timeout_ms=5000), 7).topics
+        request = CreateTopicsRequest(topics=[wanted], timeout_ms=5000)
+        (answer,) = client.call(request, CreateTopicsResponse, 7).topics
     assert ErrorCode(answer.error_code).name == code
 
 

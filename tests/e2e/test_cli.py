@@ -4,19 +4,16 @@ import json
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient
-from tests.broker_process import BrokerProcess, free_port
+from tests import foreign
+from tests.broker_process import COMMAND, BrokerProcess, free_port
 
 from kafkaesque.cli.main import main
-
-COMMAND = Path(sys.executable).with_name("kafkaesque")
 
 Done: TypeAlias = "subprocess.CompletedProcess[str]"
 Topic: TypeAlias = Callable[..., Done]
@@ -168,13 +165,13 @@ def test_each_listener_advertises_its_own_address(tmp_path: Path) -> None:
     outside = free_port()
     listen = f"127.0.0.1:{outside}=localhost:{outside}"
     with BrokerProcess(tmp_path / "data", "--listen", listen) as broker:
-        assert _advertised(broker.bootstrap) == ("127.0.0.1", broker.port)
-        assert _advertised(f"127.0.0.1:{outside}") == ("localhost", outside)
+        assert foreign.advertised(broker.bootstrap) == broker.bootstrap
+        assert foreign.advertised(f"127.0.0.1:{outside}") == f"localhost:{outside}"
 
 
 def test_the_first_listener_advertises_what_it_is_told(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path / "data", "--advertise", "localhost:1") as broker:
-        assert _advertised(broker.bootstrap) == ("localhost", 1)
+        assert foreign.advertised(broker.bootstrap) == "localhost:1"
 
 
 def test_an_advertised_address_that_cannot_be_reached_is_explained(tmp_path: Path) -> None:
@@ -248,10 +245,3 @@ def test_a_wrong_setting_is_named_with_its_cure(setting: str, cure: str) -> None
 def test_a_second_broker_on_the_same_data_is_refused(broker: BrokerProcess) -> None:
     done = kafkaesque("broker", "--port", "0", "--data-dir", broker.data_dir)
     assert_one_complaint(done, str(broker.data_dir))
-
-
-def _advertised(bootstrap: str) -> tuple[str, int]:
-    """The address of the broker as its Metadata gives it."""
-    client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
-    (broker,) = client.list_topics(timeout=10).brokers.values()
-    return str(broker.host), broker.port

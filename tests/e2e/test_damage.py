@@ -4,16 +4,17 @@ What was cut is gone for good and its offsets are given out anew; everything bef
 was. An index only says where to look: nothing is lost with it.
 """
 
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from confluent_kafka import TopicPartition
 from tests import foreign
 from tests.broker_process import BrokerProcess
-from tests.raw_client import RawClient, batch_of, produce_request
+from tests.wire.client import RawClient
+from tests.wire.requests import batch, produce
 
+from kafkaesque.broker.server import wall_clock
+from kafkaesque.protocol.messages.produce import ProduceResponse
 from kafkaesque.records.batch import Record, new_batch
 
 NO_CHECKPOINTS = ("--set", "log.flush.offset.checkpoint.interval.ms=600000")
@@ -47,7 +48,7 @@ def test_a_damaged_segment_is_cut_at_its_first_bad_batch(tmp_path: Path) -> None
             _produce(broker, topic, [b"%d" % number for number in range(RECORDS)])
         broker.kill()
         for damage, topic in topics.items():
-            segment = _segments(broker, topic)[0]
+            segment = broker.segments(topic)[0]
             segment.write_bytes(DAMAGES[damage][0](segment.read_bytes()))
         broker.start()
         for damage, topic in topics.items():
@@ -64,13 +65,13 @@ def test_a_segment_that_does_not_follow_the_one_before_it_is_dropped(tmp_path: P
     with BrokerProcess(tmp_path / "data", *NO_CHECKPOINTS) as broker:
         topic = _topic_of_many_segments(broker)
         broker.kill()
-        segments = _segments(broker, topic)
+        segments = broker.segments(topic)
         data = segments[1].read_bytes()
         segments[1].write_bytes(data[: len(data) // 2])
         broker.start()
         assert _line(broker, f"{segments[1]}: ", "cut by")
         assert _line(broker, f"{segments[2]}: ", "dropped")
-        assert _segments(broker, topic) == segments[:2]
+        assert broker.segments(topic) == segments[:2]
         _, end = foreign.watermarks(broker.bootstrap, topic)
         assert int(segments[1].stem) <= end < int(segments[2].stem)
         assert len(foreign.read(broker.bootstrap, topic, end)) == end
@@ -83,7 +84,7 @@ def test_a_damaged_index_is_built_anew_after_a_kill(tmp_path: Path) -> None:
         foreign.until(lambda: set(points()) == {60})
         broker.kill()
         for (damage, suffix), topic in topics.items():
-            _damage(_segments(broker, topic)[0].with_suffix(suffix), damage)
+            _damage(broker.segments(topic)[0].with_suffix(suffix), damage)
         broker.start()
         for case, topic in topics.items():
             assert _line(broker, f"{topic}-0/", "built anew"), case
@@ -99,7 +100,7 @@ def test_every_record_is_found_though_indexes_were_damaged_after_a_clean_stop(
         topics = {case: _topic_of_many_segments(broker) for case in cases}
         assert broker.stop() == 0
         for (damage, suffix), topic in topics.items():
-            for segment in _segments(broker, topic):
+            for segment in broker.segments(topic):
                 _damage(segment.with_suffix(suffix), damage)
         broker.start()
         for topic in topics.values():
@@ -122,11 +123,11 @@ def _topic_of_many_segments(broker: BrokerProcess) -> str:
     """60 records of a kilobyte in batches of their own, a second apart, in segments of 16 KB."""
     configs = {"segment.bytes": "16384", "index.interval.bytes": "1024"}
     topic = foreign.create_topic(broker.bootstrap, configs=configs)
-    start = time.time_ns() // 1_000_000 - 100_000
+    start = wall_clock() - 100_000
     with RawClient(broker.bootstrap) as client:
         for number in range(60):
             record = Record(0, start + number * 1000, None, b"%-1000d" % number, ())
-            client.ask(produce_request(topic, new_batch([record])), 9)
+            client.call(produce(topic, 0, new_batch([record])), ProduceResponse, 9)
     return topic
 
 
@@ -134,7 +135,8 @@ def _produce(broker: BrokerProcess, topic: str, values: list[bytes]) -> None:
     """A batch for each."""
     with RawClient(broker.bootstrap) as client:
         for value in values:
-            client.ask(produce_request(topic, batch_of([value])), 9)
+            records = batch([value], timestamp=wall_clock())
+            client.call(produce(topic, 0, records), ProduceResponse, 9)
 
 
 def _check_that_everything_is_found(broker: BrokerProcess, topic: str) -> None:
@@ -144,20 +146,9 @@ def _check_that_everything_is_found(broker: BrokerProcess, topic: str) -> None:
     for offset in (7, 33):
         (message,) = foreign.read(broker.bootstrap, topic, 1, offset=offset)
         assert message.value() == b"%-1000d" % offset
-        assert _offset_at(broker, topic, message.timestamp()[1] - 500) == offset
+        before = message.timestamp()[1] - 500
+        assert foreign.offset_at(broker.bootstrap, topic, before) == offset
     assert foreign.produce(broker.bootstrap, topic, ["after"]) == [60]
-
-
-def _offset_at(broker: BrokerProcess, topic: str, timestamp: int) -> int:
-    reader = foreign.consumer(broker.bootstrap)
-    (found,) = reader.offsets_for_times([TopicPartition(topic, 0, timestamp)], foreign.TIMEOUT_S)
-    reader.close()
-    offset: int = found.offset
-    return offset
-
-
-def _segments(broker: BrokerProcess, topic: str) -> list[Path]:
-    return sorted((broker.data_dir / f"{topic}-0").glob("*.log"))
 
 
 def _recovery_point(broker: BrokerProcess, topic: str) -> int:

@@ -15,9 +15,13 @@ from tests import foreign
 from tests.broker_process import BrokerProcess
 from tests.faulty_files import FaultyFiles
 from tests.in_process import InProcessBroker
-from tests.raw_client import RawClient, batch_of, fetch_request, produce_answer, produce_request
+from tests.wire.client import RawClient
+from tests.wire.requests import batch, fetch, produce, produce_answer
 
+from kafkaesque.broker.server import wall_clock
 from kafkaesque.errors import ErrorCode
+from kafkaesque.protocol.messages.fetch import FetchResponse
+from kafkaesque.protocol.messages.produce import ProduceResponse
 
 LARGE = b"x" * 50_000
 
@@ -207,16 +211,16 @@ _REFUSED = (ErrorCode.KAFKA_STORAGE_ERROR, -1)
 
 def _produce(bootstrap: str, topic: str, value: bytes) -> tuple[int, int]:
     """Error code and offset of one batch, without the retries of a real client."""
+    request = produce(topic, 0, batch([value], timestamp=wall_clock()))
     with RawClient(bootstrap) as client:
-        answer = produce_answer(client.ask(produce_request(topic, batch_of([value])), 9))
+        answer = produce_answer(client.call(request, ProduceResponse, 9))
     return answer.error_code, answer.base_offset
 
 
 def _fetch_error(bootstrap: str, topic: str) -> int:
     with RawClient(bootstrap) as client:
-        answer = client.ask(fetch_request(topic, 0), 11)
-    code: int = answer.responses[0].partitions[0].error_code
-    return code
+        answer = client.call(fetch(topic, 0, 0), FetchResponse, 11)
+    return answer.responses[0].partitions[0].error_code
 
 
 @contextmanager

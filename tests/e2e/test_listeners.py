@@ -2,17 +2,12 @@
 
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import AdminClient
 from tests import foreign
-from tests.broker_process import free_port
-
-COMMAND = Path(sys.executable).with_name("kafkaesque")
+from tests.broker_process import COMMAND, free_port
 
 
 @contextmanager
@@ -27,34 +22,27 @@ def running(*args: str) -> Iterator[str]:
             assert process.wait(timeout=20) == 0
 
 
-def told_by(bootstrap: str) -> str:
-    """The address that a client which came to `bootstrap` is told to use."""
-    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
-    (broker,) = admin.list_topics(timeout=10).brokers.values()
-    return f"{broker.host}:{broker.port}"
-
-
 def test_each_listener_tells_clients_its_own_address() -> None:
     first, second = free_port(), free_port()
     listen = f"127.0.0.1:{second}=localhost:{second}"
     with running("--memory", "--port", str(first), "--listen", listen) as line:
         assert f"127.0.0.1:{first}" in line
         assert f"127.0.0.1:{second}" in line
-        assert told_by(f"127.0.0.1:{first}") == f"127.0.0.1:{first}"
-        assert told_by(f"127.0.0.1:{second}") == f"localhost:{second}"
+        assert foreign.advertised(f"127.0.0.1:{first}") == f"127.0.0.1:{first}"
+        assert foreign.advertised(f"127.0.0.1:{second}") == f"localhost:{second}"
 
 
 def test_advertise_names_what_clients_are_told() -> None:
     port = free_port()
     with running("--memory", "--port", str(port), "--advertise", f"localhost:{port}"):
-        assert told_by(f"127.0.0.1:{port}") == f"localhost:{port}"
+        assert foreign.advertised(f"127.0.0.1:{port}") == f"localhost:{port}"
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2"])
 def test_a_broker_on_all_addresses_tells_the_one_that_was_reached(address: str) -> None:
     port = free_port()
     with running("--memory", "--host", "0.0.0.0", "--port", str(port)):
-        assert told_by(f"{address}:{port}") == f"{address}:{port}"
+        assert foreign.advertised(f"{address}:{port}") == f"{address}:{port}"
 
 
 def test_a_broker_in_memory_serves_like_one_on_disk() -> None:

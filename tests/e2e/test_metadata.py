@@ -8,13 +8,17 @@ from confluent_kafka import ConsumerGroupTopicPartitions, TopicCollection, Topic
 from confluent_kafka.admin import NewPartitions
 from tests import foreign
 from tests.broker_process import BrokerProcess
-from tests.raw_client import RawClient
+from tests.wire.client import RawClient
 
-from kafkaesque.protocol.messages.init_producer_id import InitProducerIdRequest
+from kafkaesque.protocol.messages.init_producer_id import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
 from kafkaesque.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
+    OffsetCommitResponse,
 )
 
 QUICK = ("--set", "log.flush.offset.checkpoint.interval.ms=50")
@@ -70,7 +74,10 @@ def test_no_producer_id_is_given_out_twice(broker: BrokerProcess) -> None:
     given = []
     for _ in range(3):
         with RawClient(broker.bootstrap) as client:
-            given += [client.ask(InitProducerIdRequest(), 4).producer_id for _ in range(5)]
+            given += [
+                client.call(InitProducerIdRequest(), InitProducerIdResponse, 4).producer_id
+                for _ in range(5)
+            ]
         broker.kill()
         broker.start()
     assert sorted(set(given)) == given
@@ -82,7 +89,7 @@ def test_forty_thousand_commits_leave_a_short_log_and_a_quick_restart(tmp_path: 
         foreign.commit(broker.bootstrap, "quiet", TopicPartition(topic, 5, 55, metadata="kept"))
         with RawClient(broker.bootstrap) as client:
             for number in range(400):
-                answer = client.ask(_commit(group, topic, number), 8)
+                answer = client.call(_commit(group, topic, number), OffsetCommitResponse, 8)
                 assert {each.error_code for each in answer.topics[0].partitions} == {0}
         foreign.until(lambda: foreign.watermarks(broker.bootstrap, "__consumer_offsets")[0] > 0)
         foreign.until(lambda: _bytes_of(broker, "__consumer_offsets") < 3_000_000)
@@ -152,4 +159,4 @@ def _committed(broker: BrokerProcess, group: str) -> dict[int, int]:
 
 
 def _bytes_of(broker: BrokerProcess, topic: str) -> int:
-    return sum(path.stat().st_size for path in (broker.data_dir / f"{topic}-0").glob("*.log"))
+    return sum(path.stat().st_size for path in broker.segments(topic))

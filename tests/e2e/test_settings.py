@@ -17,14 +17,18 @@ from tests import foreign
 from tests.broker_process import BrokerProcess
 from tests.kafka_python import ConfigResource as PythonConfigResource
 from tests.kafka_python import ConfigResourceType, KafkaAdminClient
-from tests.raw_client import RawClient, batch_of, produce_answer, produce_request
+from tests.wire.client import RawClient
+from tests.wire.requests import batch, produce, produce_answer
 
+from kafkaesque.broker.server import wall_clock
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
 )
+from kafkaesque.protocol.messages.produce import ProduceResponse
 from kafkaesque.records.batch import Record, new_batch
 
 TIMEOUT_S = foreign.TIMEOUT_S
@@ -142,7 +146,7 @@ def test_a_null_value_is_refused(broker: BrokerProcess, topic: str) -> None:
     )
     with RawClient(broker.bootstrap) as client:
         request = IncrementalAlterConfigsRequest(resources=[wanted])
-        (answer,) = client.ask(request, 1).responses
+        (answer,) = client.call(request, IncrementalAlterConfigsResponse, 1).responses
     assert answer.error_code == ErrorCode.INVALID_REQUEST
 
 
@@ -189,7 +193,7 @@ def test_timestamp_bounds_take_effect(broker: BrokerProcess, topic: str) -> None
 def test_segment_bytes_takes_effect(broker: BrokerProcess, topic: str) -> None:
     foreign.alter(broker.bootstrap, topic, "segment.bytes", "16384")
     _produce_in_batches(broker, topic, 50)
-    sizes = [path.stat().st_size for path in _segments(broker, topic)]
+    sizes = [path.stat().st_size for path in broker.segments(topic)]
     assert len(sizes) == 4
     assert max(sizes) <= 16384
 
@@ -202,8 +206,8 @@ def test_retention_bytes_takes_effect(broker: BrokerProcess, topic: str) -> None
     foreign.until(lambda: foreign.watermarks(broker.bootstrap, topic)[0] > 0)
     start, end = foreign.watermarks(broker.bootstrap, topic)
     assert end == 100
-    foreign.until(lambda: int(_segments(broker, topic)[0].stem) == start)
-    assert 40_000 <= sum(path.stat().st_size for path in _segments(broker, topic)) < 40_000 + 16384
+    foreign.until(lambda: int(broker.segments(topic)[0].stem) == start)
+    assert 40_000 <= sum(path.stat().st_size for path in broker.segments(topic)) < 40_000 + 16384
     assert foreign.read(broker.bootstrap, topic, 1, offset=start)[0].offset() == start
 
 
@@ -223,8 +227,8 @@ def test_a_compacted_topic_is_not_subject_to_retention(broker: BrokerProcess) ->
     configs = {"cleanup.policy": "compact", "retention.ms": "1", "retention.bytes": "1"}
     topic = foreign.create_topic(broker.bootstrap, configs=configs)
     with RawClient(broker.bootstrap) as client:
-        batch = _keyed_batch()
-        assert produce_answer(client.ask(produce_request(topic, batch), 9)).error_code == 0
+        answer = client.call(produce(topic, 0, _keyed_batch()), ProduceResponse, 9)
+        assert produce_answer(answer).error_code == 0
     time.sleep(0.3)
     assert foreign.watermarks(broker.bootstrap, topic) == (0, 1)
 
@@ -282,12 +286,9 @@ def _produce_in_batches(broker: BrokerProcess, topic: str, count: int) -> None:
     """Batches of about a kilobyte."""
     with RawClient(broker.bootstrap) as client:
         for _ in range(count):
-            client.ask(produce_request(topic, batch_of([b"x" * 1000])), 9)
+            records = batch([b"x" * 1000], timestamp=wall_clock())
+            client.call(produce(topic, 0, records), ProduceResponse, 9)
 
 
 def _keyed_batch() -> bytearray:
     return new_batch([Record(0, int(time.time() * 1000) - 1000, b"k", b"v", ())])
-
-
-def _segments(broker: BrokerProcess, topic: str) -> list[Path]:
-    return sorted((broker.data_dir / f"{topic}-0").glob("*.log"))

@@ -3,20 +3,19 @@
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
 from tests import foreign
-from tests.broker_process import BrokerProcess
+from tests.broker_process import COMMAND, BrokerProcess
 from tests.faulty_files import FaultyFiles
 from tests.in_process import InProcessBroker
-from tests.raw_client import RawClient, fetch_request
 from tests.steady_writer import SteadyWriter
+from tests.wire.client import RawClient
+from tests.wire.requests import fetch
 
-COMMAND = Path(sys.executable).with_name("kafkaesque")
 TIMEOUT_S = foreign.TIMEOUT_S
 CLEAN_MARKER = ".kafka_cleanshutdown"
 
@@ -122,13 +121,11 @@ def test_a_signal_stops_it_cleanly(tmp_path: Path, number: signal.Signals) -> No
 def test_it_stops_cleanly_while_a_client_waits_for_records(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path / "data") as broker:
         topic = foreign.create_topic(broker.bootstrap)
-        waiting = fetch_request(topic, 0)
-        waiting.max_wait_ms, waiting.min_bytes = 60_000, 1
         with RawClient(broker.bootstrap) as client:
-            client.send(waiting, 11)
+            client.send(fetch(topic, 0, 0, max_wait_ms=60_000), 11)
             foreign.watermarks(broker.bootstrap, topic)
             assert broker.stop() == 0
-            assert client.receive(waiting, 11)[1].responses[0].partitions[0].error_code == 0
+            assert client.receive().responses[0].partitions[0].error_code == 0
         assert (broker.data_dir / CLEAN_MARKER).exists()
 
 

@@ -1,6 +1,6 @@
 """A raw client for tests, on our own codec: what goes out and what comes back is in plain sight.
 
-    client = RawClient("127.0.0.1", 9092)
+    client = RawClient("127.0.0.1:9092")
     answer = client.call(MetadataRequest(topics=None), MetadataResponse, 9)
 
 `Dialogue` numbers the requests and checks that the responses come in their order; it does no I/O.
@@ -31,7 +31,9 @@ R = TypeVar("R")
 _SIZE = struct.Struct(">i")
 
 
-def request_frame(message: object, version: int, correlation_id: int, client_id: str = "") -> bytes:
+def request_frame(
+    message: object, version: int, correlation_id: int, client_id: str = "raw"
+) -> bytes:
     """A whole frame, its length first."""
     api_key = schema_of(type(message)).api_key
     assert api_key is not None
@@ -41,11 +43,15 @@ def request_frame(message: object, version: int, correlation_id: int, client_id:
     return _SIZE.pack(len(body)) + body
 
 
+def _address(bootstrap: str) -> tuple[str, int]:
+    host, _, port = bootstrap.rpartition(":")
+    return host, int(port)
+
+
 class Dialogue:
     """The requests of one connection that have no response yet."""
 
-    def __init__(self, client_id: str) -> None:
-        self._client_id = client_id
+    def __init__(self) -> None:
         self._next_id = 1
         self._waiting: deque[tuple[int, int, int]] = deque()
 
@@ -55,7 +61,7 @@ class Dialogue:
         if not (isinstance(message, ProduceRequest) and message.acks == 0):
             api_key = schema_of(type(message)).api_key or 0
             self._waiting.append((number, api_key, version))
-        return request_frame(message, version, number, self._client_id)
+        return request_frame(message, version, number)
 
     def response(self, data: bytes) -> Any:
         expected, api_key, version = self._waiting.popleft()
@@ -68,9 +74,9 @@ class Dialogue:
 class RawClient:
     """One connection on a blocking socket."""
 
-    def __init__(self, host: str, port: int, client_id: str = "raw", timeout: float = 10) -> None:
-        self._dialogue = Dialogue(client_id)
-        self._socket = socket.create_connection((host, port), timeout)
+    def __init__(self, bootstrap: str, timeout_s: float = 20) -> None:
+        self._dialogue = Dialogue()
+        self._socket = socket.create_connection(_address(bootstrap), timeout_s)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def call(self, request: object, response: type[R], version: int) -> R:
@@ -133,13 +139,13 @@ class AsyncClient:
     """One connection on an asyncio stream, for tests that run the broker in the same loop."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._dialogue = Dialogue("raw")
+        self._dialogue = Dialogue()
         self._reader = reader
         self._writer = writer
 
     @classmethod
-    async def connect(cls, host: str, port: int) -> "AsyncClient":
-        return cls(*await asyncio.open_connection(host, port))
+    async def connect(cls, bootstrap: str) -> "AsyncClient":
+        return cls(*await asyncio.open_connection(*_address(bootstrap)))
 
     async def call(self, request: object, response: type[R], version: int) -> R:
         self.send(request, version)

@@ -1,4 +1,7 @@
-"""Requests that tests make again and again, with the parts that matter as arguments."""
+"""Requests that tests make again and again, with the parts that matter as arguments.
+
+`produce_answer` is what a response says to such a request. client.py sends them.
+"""
 
 from collections.abc import Sequence
 
@@ -10,7 +13,9 @@ from kafkaesque.protocol.messages.create_topics import (
 from kafkaesque.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from kafkaesque.protocol.messages.produce import (
     PartitionProduceData,
+    PartitionProduceResponse,
     ProduceRequest,
+    ProduceResponse,
     TopicProduceData,
 )
 from kafkaesque.records.batch import Codec, Record, new_batch
@@ -26,8 +31,12 @@ def batch(
     timestamp: int = 1_700_000_000_000,
     codec: Codec = Codec.NONE,
     producer: tuple[int, int, int] = (-1, -1, -1),
+    control: bool = False,
 ) -> bytearray:
-    """A batch of records with these values; `producer` is (id, epoch, base sequence)."""
+    """A batch of records with these values; `producer` is (id, epoch, base sequence).
+
+    Without a `timestamp` the records are years old: retention, where it runs, removes them.
+    """
     producer_id, epoch, sequence = producer
     return new_batch(
         [Record(i, timestamp, None, value, ()) for i, value in enumerate(values)],
@@ -35,6 +44,7 @@ def batch(
         producer_id=producer_id,
         producer_epoch=epoch,
         base_sequence=sequence,
+        control=control,
     )
 
 
@@ -45,6 +55,11 @@ def produce(topic: str, partition: int, records: Buffer, acks: int = ALL) -> Pro
         timeout_ms=10_000,
         topic_data=[TopicProduceData(name=topic, partition_data=[data])],
     )
+
+
+def produce_answer(response: ProduceResponse) -> PartitionProduceResponse:
+    """What a request of `produce` was answered."""
+    return response.responses[0].partition_responses[0]
 
 
 def fetch(
