@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
+import uvloop
+
 from kafkaesque.broker.config import BrokerConfig, Listener
 from kafkaesque.broker.server import Server, wall_clock
 from kafkaesque.log.files import Files
@@ -53,7 +55,9 @@ class InProcessBroker:
 
     def _run(self) -> None:
         try:
-            asyncio.run(self._serve())
+            # As `kafkaesque broker` does. Also, asyncio's own loop leaks a socket that it accepts
+            # while its server is being closed (the transport fails to attach).
+            uvloop.run(self._serve())
         except BaseException as failure:
             self._failure = failure
         finally:

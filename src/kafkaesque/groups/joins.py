@@ -52,8 +52,10 @@ def _is_session_allowed(group: "Group", event: Join) -> bool:
 
 def _is_compatible(group: "Group", event: Join) -> bool:
     names = {name for name, _ in event.protocols}
+    if not event.protocol_type or not names:
+        return False
     if group.state is State.EMPTY:
-        return bool(event.protocol_type and names)
+        return True
     return event.protocol_type == group.protocol_type and group.roster.supports(names)
 
 

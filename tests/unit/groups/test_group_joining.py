@@ -213,6 +213,18 @@ def test_the_first_member_has_to_name_a_protocol(
     assert reply.error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
 
 
+def test_whoever_comes_when_all_others_have_left_has_to_name_a_protocol() -> None:
+    """A rebalance goes on without members while a client that was told its id is awaited."""
+    driver = Driver()
+    first, second = driver.stable("a", "b")
+    driver.join(require_known_member_id=True)
+    driver.leave(first)
+    driver.leave(second)
+    assert driver.state() is State.PREPARING_REBALANCE
+    assert driver.join(protocols=()).error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    assert driver.group.roster.members == {}
+
+
 def test_any_protocol_type_will_do() -> None:
     reply = Driver().join(protocol_type="connect", protocols=(("sessioned", b"\x00"),))
     assert (reply.protocol_type, reply.protocol_name) == ("connect", "sessioned")
