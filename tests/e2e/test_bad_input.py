@@ -17,6 +17,12 @@ from kafkaesque.protocol.codec import decode
 from kafkaesque.protocol.header import decode_response_header
 from kafkaesque.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafkaesque.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from kafkaesque.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
 from kafkaesque.protocol.messages.produce import ProduceResponse
 from kafkaesque.records.batch import Record, new_batch
 from kafkaesque.records.compression import Codec
@@ -173,3 +179,18 @@ def test_an_unknown_version_of_api_versions_is_answered_with_what_there_is(
         assert {18, 0, 1} <= {api.api_key for api in answer.api_keys}
         known = ApiVersionsRequest(client_software_name="x")
         assert client.call(known, ApiVersionsResponse, 3).error_code == 0
+
+
+def test_a_commit_that_is_to_be_kept_for_ever_is_kept(broker: BrokerProcess) -> None:
+    """OffsetCommit 2 to 4 say for how long; now and the longest time are more than an int64."""
+    topic = foreign.create_topic(broker.bootstrap)
+    partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=7)
+    request = OffsetCommitRequest(
+        group_id="patient",
+        retention_time_ms=2**63 - 1,
+        topics=[OffsetCommitRequestTopic(name=topic, partitions=[partition])],
+    )
+    with RawClient(broker.bootstrap) as client:
+        response = client.call(request, OffsetCommitResponse, 4)
+    assert response.topics[0].partitions[0].error_code == ErrorCode.NONE
+    assert foreign.committed(broker.bootstrap, "patient", topic).offset == 7

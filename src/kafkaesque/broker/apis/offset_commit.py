@@ -20,6 +20,8 @@ from kafkaesque.protocol.messages.offset_commit import (
 )
 from kafkaesque.types import TopicPartition
 
+_FOREVER_MS = 2**63 - 1
+
 
 async def offset_commit(ctx: Context, request: OffsetCommitRequest) -> OffsetCommitResponse:
     error = await _check(ctx, request)
@@ -80,5 +82,5 @@ def _offset(
         leader_epoch=partition.committed_leader_epoch,
         metadata=partition.committed_metadata or "",
         commit_timestamp_ms=now_ms,
-        expire_timestamp_ms=None if retention_ms < 0 else now_ms + retention_ms,
+        expire_timestamp_ms=None if retention_ms < 0 else min(now_ms + retention_ms, _FOREVER_MS),
     )
