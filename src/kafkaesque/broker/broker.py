@@ -71,6 +71,7 @@ class Broker:
         except (KafkaError, OSError) as error:
             if directory is not None:
                 directory.close(clean=False)
+            disk.close()
             raise StartError(f"{storage.path}: {error}. Mend that, then start again") from error
         if storage.scanned_bytes:
             logger.info("the last stop was not clean: scanned %d bytes", storage.scanned_bytes)

@@ -78,7 +78,7 @@ class Server:
         await self.broker.close()
 
     def _close_connections(self) -> bool:
-        """Whether all are gone. One that was just being accepted may still turn up."""
+        """Whether all are gone."""
         for connection in tuple(self._connections):
             connection.close()
         return not self._connections

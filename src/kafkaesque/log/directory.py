@@ -66,6 +66,11 @@ class DataDirectory:
             except BaseException:
                 lock.release()
                 raise
+        except (FileExistsError, NotADirectoryError) as error:
+            raise StartError(
+                f"the data directory {path} cannot be used: it, or what it should lie in, is a "
+                "file. Choose another with --data-dir"
+            ) from error
         except OSError as error:
             raise StartError(
                 f"the data directory {path} cannot be used: {error.strerror}. "

@@ -246,3 +246,12 @@ def test_a_whole_life_on_the_real_file_system(tmp_path: Path) -> None:
     assert log.latest_snapshot() == (150, b"producers")
     assert log.recovery.sentences == []
     directory.close(clean=False)
+
+
+@pytest.mark.parametrize("path", ["file", "file/data"])
+def test_a_file_where_the_directory_should_be_is_named_as_what_it_is(
+    tmp_path: Path, path: str
+) -> None:
+    (tmp_path / "file").write_text("not a directory")
+    with pytest.raises(StartError, match=r"is a file\. Choose another with --data-dir"):
+        DataDirectory.open(OsFiles(), str(tmp_path / path))
