@@ -8,13 +8,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kafkaesque.embedded.group import ConsumerGroup
+    from kafkaesque.embedded.kafkaesque import Kafkaesque
+    from kafkaesque.embedded.topic import Topic
     from kafkaesque.errors import KafkaError
 
-__all__ = ["KafkaError", "__version__"]
+__all__ = ["ConsumerGroup", "KafkaError", "Kafkaesque", "Topic", "__version__"]
 
 __version__: str
 
-_HOMES = {"KafkaError": "kafkaesque.errors"}
+_HOMES = {
+    "ConsumerGroup": "kafkaesque.embedded.group",
+    "KafkaError": "kafkaesque.errors",
+    "Kafkaesque": "kafkaesque.embedded.kafkaesque",
+    "Topic": "kafkaesque.embedded.topic",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -16,7 +16,7 @@ traceback.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from dataclasses import replace
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, cast
@@ -71,11 +71,16 @@ class Connection(asyncio.BufferedProtocol):
     """
 
     def __init__(
-        self, broker: "Broker", listener: "Listener", open_connections: set["Connection"]
+        self,
+        broker: "Broker",
+        listener: "Listener",
+        open_connections: set["Connection"],
+        apis: Mapping[int, Api] = APIS,
     ) -> None:
         self._broker = broker
         self._listener = listener
         self._open = open_connections
+        self._apis = apis
         self._max_frame_bytes: int = broker.config["socket.request.max.bytes"]
         self._transport: asyncio.Transport
         self.peer = "?"
@@ -198,7 +203,7 @@ class Connection(asyncio.BufferedProtocol):
     def _request(self, data: memoryview) -> None:
         try:
             header, position = decode_request_header(data, FLEXIBLE_SINCE)
-            api = APIS.get(header.api_key)
+            api = self._apis.get(header.api_key)
             if api is None or not api.min_version <= header.api_version <= api.max_version:
                 self._unsupported(header)
                 return
@@ -262,6 +267,9 @@ class Connection(asyncio.BufferedProtocol):
         self._send()
 
     def _broken(self, place: _Place, api: Api, header: RequestHeader, error: Exception) -> None:
+        if isinstance(error, ConnectionAbortedError):
+            self.refuse(str(error))
+            return
         logger.error(
             "%s v%d from %s failed", api.name, header.api_version, self.peer, exc_info=error
         )

@@ -12,9 +12,10 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from kafkaesque.broker.apis import APIS, Api
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.config import BrokerConfig, Listener
 from kafkaesque.broker.connection import Connection
@@ -37,11 +38,16 @@ class Server:
     """A broker and the sockets it listens on."""
 
     def __init__(
-        self, config: BrokerConfig, clock: Clock = wall_clock, files: Files | None = None
+        self,
+        config: BrokerConfig,
+        clock: Clock = wall_clock,
+        files: Files | None = None,
+        apis: Mapping[int, Api] = APIS,
     ) -> None:
         self._config = config
         self._clock = clock
         self._files = files
+        self._apis = apis
         self._servers: list[asyncio.Server] = []
         self._connections: set[Connection] = set()
         self._idle_check: asyncio.Task[None] | None = None
@@ -55,7 +61,7 @@ class Server:
         self.broker = await Broker.open(self._config, self._clock, self._files)
         try:
             for listener in self._config.listeners:
-                await self._listen(listener)
+                await self.listen(listener)
         except BaseException:
             await self.stop()
             raise
@@ -88,13 +94,14 @@ class Server:
         while not is_done() and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(0.005)
 
-    async def _listen(self, listener: Listener) -> None:
+    async def listen(self, listener: Listener) -> Listener:
+        """Take connections here too: the listener as it is bound, port 0 being a free one."""
         # The advertised port of port 0 is known only once it is bound: connections read `bound`.
         bound = [listener]
         loop = asyncio.get_running_loop()
         try:
             server = await loop.create_server(
-                lambda: Connection(self.broker, bound[0], self._connections),
+                lambda: Connection(self.broker, bound[0], self._connections, self._apis),
                 listener.host,
                 listener.port,
                 backlog=_BACKLOG,
@@ -105,6 +112,7 @@ class Server:
         bound[0] = replace(listener, port=port)
         self._servers.append(server)
         self.listeners.append(bound[0])
+        return bound[0]
 
     async def _close_idle_connections(self) -> None:
         idle_seconds = self.broker.config["connections.max.idle.ms"] / 1000

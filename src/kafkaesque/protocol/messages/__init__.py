@@ -85,6 +85,7 @@ class Api(NamedTuple):
         return self.key != API_VERSIONS and self.is_flexible(version)
 
 
+PRODUCE: Final = 0
 FETCH: Final = 1
 API_VERSIONS: Final = 18
 
