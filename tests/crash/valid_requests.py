@@ -65,7 +65,7 @@ _CHOICES: dict[str, list[Any]] = {
     "num_partitions": [1, 1, 2, -1],
     "replication_factor": [1, 1, -1, 3],
     "count": [1, 2, 3],
-    "broker_ids": [1],
+    "broker_ids": [0],
     "resource_type": [2, 2, 2, 4],
     "config_operation": [0, 1, 2, 3],
     "configuration_keys": _SETTINGS,

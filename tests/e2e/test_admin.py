@@ -53,8 +53,8 @@ def test_topics_are_created_described_and_deleted_with_confluent(broker: BrokerP
     admin = foreign.admin(broker.bootstrap)
     described = admin.describe_topics(TopicCollection([topic]))[topic].result(TIMEOUT_S)
     assert [partition.id for partition in described.partitions] == [0, 1, 2]
-    assert {partition.leader.id for partition in described.partitions} == {1}
-    assert [node.id for node in described.partitions[0].isr] == [1]
+    assert {partition.leader.id for partition in described.partitions} == {0}
+    assert [node.id for node in described.partitions[0].isr] == [0]
     assert not described.is_internal
     assert foreign.refusal(foreign.create_topic, broker.bootstrap, topic) == (
         KafkaError.TOPIC_ALREADY_EXISTS
@@ -99,7 +99,7 @@ def test_a_replication_factor_above_one_is_taken_as_one(broker: BrokerProcess) -
     admin, topic = foreign.admin(broker.bootstrap), foreign.name("topic")
     admin.create_topics([NewTopic(topic, 1, 3)])[topic].result(TIMEOUT_S)
     partition = admin.list_topics(topic, TIMEOUT_S).topics[topic].partitions[0]
-    assert partition.replicas == [1]
+    assert partition.replicas == [0]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_replication_factor_above_one_is_taken_as_one(broker: BrokerProcess) -
                 name="t",
                 num_partitions=1,
                 replication_factor=1,
-                assignments=[CreatableReplicaAssignment(partition_index=0, broker_ids=[1])],
+                assignments=[CreatableReplicaAssignment(partition_index=0, broker_ids=[0])],
             ),
             "INVALID_REQUEST",
         ),
@@ -245,7 +245,7 @@ def test_the_cluster_is_one_node_with_an_id_that_stays(
 ) -> None:
     described = foreign.admin(broker.bootstrap).describe_cluster().result(TIMEOUT_S)
     (node,) = described.nodes
-    assert (node.id, f"{node.host}:{node.port}") == (1, broker.bootstrap)
+    assert (node.id, f"{node.host}:{node.port}") == (0, broker.bootstrap)
     assert described.controller.id == 1
     assert python.describe_cluster()["cluster_id"] == described.cluster_id
     meta = (broker.data_dir / "meta.properties").read_text()

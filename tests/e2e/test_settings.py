@@ -262,7 +262,7 @@ def test_settings_of_the_running_broker_become_the_defaults_of_topics(
 
 
 def test_a_broker_setting_that_is_read_at_start_says_so(broker: BrokerProcess) -> None:
-    node = foreign.configs(broker.bootstrap, ResourceType.BROKER, "1")
+    node = foreign.configs(broker.bootstrap, ResourceType.BROKER, "0")
     assert node["num.partitions"].is_read_only
     assert not node["log.retention.ms"].is_read_only
     code = foreign.refusal(_alter_broker, broker, "num.partitions", "9")
@@ -272,7 +272,7 @@ def test_a_broker_setting_that_is_read_at_start_says_so(broker: BrokerProcess) -
 def _alter_broker(broker: BrokerProcess, setting: str, value: str | None) -> None:
     operation = AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET
     entry = ConfigEntry(setting, value, incremental_operation=operation)
-    resource = ConfigResource(ResourceType.BROKER, "1", incremental_configs=[entry])
+    resource = ConfigResource(ResourceType.BROKER, "0", incremental_configs=[entry])
     altered = foreign.admin(broker.bootstrap).incremental_alter_configs([resource])
     altered[resource].result(TIMEOUT_S)
 

@@ -17,7 +17,7 @@ from kafkaesque.broker.topic_settings import TOPIC_SETTINGS
 from kafkaesque.errors import ErrorCode, KafkaError, StartError
 from kafkaesque.log.log import LogConfig
 
-NODE_ID = 1
+NODE_ID = 0
 """The one node of this cluster. Rack, controller and every leader are this."""
 
 

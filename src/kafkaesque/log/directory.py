@@ -221,7 +221,7 @@ def _new_meta(files: Files, path: str) -> dict[str, str]:
     meta = {
         "version": "1",
         "cluster.id": format_uuid(uuid4()),
-        "node.id": "1",
+        "node.id": "0",
         "directory.id": format_uuid(uuid4()),
         "kafkaesque.format": str(FORMAT),
     }

@@ -31,7 +31,7 @@ def test_a_new_directory_gets_kafkas_meta_properties() -> None:
     assert lines == [
         "version=1",
         f"cluster.id={directory.cluster_id}",
-        "node.id=1",
+        "node.id=0",
         f"directory.id={directory.directory_id}",
         "kafkaesque.format=1",
     ]
