@@ -1,7 +1,7 @@
 # Everything starts from Python 3.11+ and make; PyPI is all that has to be reachable.
 #   make up      set up and run the platform        make check    format, lint, types, layers
 #   make test    set up and pass the tests          make compat   foreign clients and Apache Kafka's tools
-#   make venv    set up only                        make crash, make fuzz, make bench: slower, see docs
+#   make venv    set up only                        make crash, make fuzz, make bench, make bench-fixture: slower, see README
 
 PYTHON ?= python3
 VENV := .venv
@@ -11,7 +11,7 @@ UV := VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help venv lock up test check format compat crash fuzz bench clean
+.PHONY: help venv lock up test check format compat crash fuzz bench bench-fixture clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -31,7 +31,7 @@ lock: ; $(UV) pip compile --quiet --universal --python-version 3.11 --generate-h
 	--all-extras --group dev --custom-compile-command "make lock" pyproject.toml -o requirements.lock
 
 up: $(READY)
-	$(BIN)/kafkaesque broker --listen 127.0.0.1:19092
+	$(BIN)/kafkaesque up
 
 check: $(READY)
 	$(BIN)/ruff format --check .
@@ -57,6 +57,9 @@ fuzz: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+bench-fixture: $(READY)
+	$(BIN)/python -m benchmarks.fixture
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist

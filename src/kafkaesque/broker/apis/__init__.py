@@ -3,7 +3,7 @@ computed from it.
 
 A function takes a context and a request and returns the response, or something to await for it, or
 None for no response. What it does before it returns is its ordered stage: it runs when the request
-arrives, in order.
+arrives, in order. ConnectionAbortedError closes the connection without an answer.
 """
 
 from collections.abc import Awaitable, Callable
