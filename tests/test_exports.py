@@ -7,18 +7,25 @@ from importlib.metadata import version
 import pytest
 
 import kafkaesque
+from kafkaesque.embedded.group import ConsumerGroup
+from kafkaesque.embedded.kafkaesque import Kafkaesque
+from kafkaesque.embedded.topic import Topic
 from kafkaesque.errors import KafkaError
 
 LOADED = "import sys; print(sorted(name for name in sys.modules if name.startswith('kafkaesque')))"
 
 
 def test_the_public_names_are_these() -> None:
-    assert kafkaesque.__all__ == ["KafkaError", "__version__"]
+    names = ["ConsumerGroup", "KafkaError", "Kafkaesque", "Topic", "__version__"]
+    assert kafkaesque.__all__ == names
     assert set(kafkaesque.__all__) <= set(dir(kafkaesque))
 
 
 def test_a_public_name_is_the_thing_itself() -> None:
+    assert kafkaesque.ConsumerGroup is ConsumerGroup
     assert kafkaesque.KafkaError is KafkaError
+    assert kafkaesque.Kafkaesque is Kafkaesque
+    assert kafkaesque.Topic is Topic
     assert kafkaesque.__version__ == version("kafkaesque-broker")
 
 
@@ -34,6 +41,15 @@ def test_importing_the_package_loads_nothing_else_of_it() -> None:
 def test_using_a_name_loads_its_home() -> None:
     loaded = _run(f"from kafkaesque import KafkaError; {LOADED}")
     assert loaded == "['kafkaesque', 'kafkaesque.errors']"
+
+
+def test_a_kafkaesque_needs_no_client_library() -> None:
+    program = (
+        "import sys; from kafkaesque import Kafkaesque\n"
+        "k = Kafkaesque(); k.put('t', 1); k.close()\n"
+        "print({'confluent_kafka', 'typer', 'rich', 'pandas', 'yaml'} & set(sys.modules))"
+    )
+    assert _run(program) == "set()"
 
 
 def _run(program: str) -> str:

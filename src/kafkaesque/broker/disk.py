@@ -20,9 +20,25 @@ class Disk:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="disk")
+        self._closed = False
 
     def run(self, job: Callable[[], T]) -> asyncio.Future[T]:
-        return self._loop.run_in_executor(self._threads, job)
+        try:
+            return self._loop.run_in_executor(self._threads, job)
+        except RuntimeError:
+            if self._closed:
+                raise
+            return self._run_here(job)
+
+    def _run_here(self, job: Callable[[], T]) -> asyncio.Future[T]:
+        """The interpreter is ending and gives no threads any more, nor is anyone kept waiting."""
+        done = self._loop.create_future()
+        try:
+            done.set_result(job())
+        except Exception as error:
+            done.set_exception(error)
+        return done
 
     def close(self) -> None:
+        self._closed = True
         self._threads.shutdown(wait=True)

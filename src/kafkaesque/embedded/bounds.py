@@ -71,6 +71,10 @@ class Bounds:
             try:
                 topic = ctx.broker.topics.find(data.name, data.topic_id)
                 touched += [topic.partition(part.index) for part in data.partition_data]
+                # Only what readers see is counted; with acks=0 or 1 that is still to come.
+                for partition in touched:
+                    if durable := partition.durable(partition.log.end_offset):
+                        await durable
             except KafkaError:
                 continue  # The answer says so already.
         await self.enforce(ctx.broker, touched)

@@ -21,7 +21,7 @@ from kafkaesque.broker.config import BrokerConfig
 from kafkaesque.embedded.bounds import Bounds
 from kafkaesque.embedded.events import Event
 from kafkaesque.embedded.group import ConsumerGroup
-from kafkaesque.embedded.members import Members
+from kafkaesque.embedded.members import Members, bury_members
 from kafkaesque.embedded.node import NewEvent, Node, Span, span_of
 from kafkaesque.embedded.stale import Shelf, StaleEvent, open_shelf
 from kafkaesque.embedded.thread import BrokerThread
@@ -68,6 +68,7 @@ class Kafkaesque:
         self._end = weakref.finalize(self, _close, self._thread, self._groups)
         try:
             self._call(self._node.enforce_bounds)
+            self._call(bury_members, self._node)
         except BaseException:
             self.close()
             raise
@@ -149,6 +150,7 @@ class Kafkaesque:
 
     def group(self, name: str, topics: Iterable[str] | None = None) -> ConsumerGroup:
         """The group of that name, over these topics; without any, over all that there are."""
+        _check_list(topics)
         wanted = None if topics is None else frozenset(topics)
         return ConsumerGroup(self, name, self._call(self._members, name, wanted))
 
@@ -209,6 +211,8 @@ class Kafkaesque:
         where = str(self._directory) if self._directory else "in memory"
         if not self._end.alive:
             return f"<{type(self).__name__} {where}, closed>"
+        if not self._thread.is_usable:
+            return f"<{type(self).__name__} {where}, of another process>"
         serving = self._thread.bootstrap_servers
         head = f"{type(self).__name__} {where}" + (f", serving {serving}" if serving else "")
         return "\n  ".join([f"<{head}", *self._call(self._lines)]) + ">"
@@ -264,9 +268,12 @@ class Kafkaesque:
 
 def _close(thread: BrokerThread, groups: dict[str, Members]) -> None:
     """Not a method: it must not keep alive what it ends."""
-    for members in list(groups.values()):
-        thread.call(members.close)
-    thread.stop()
+
+    async def leave() -> None:
+        for members in list(groups.values()):
+            await members.close()
+
+    thread.stop(leave)
 
 
 def _shelf(
@@ -284,10 +291,16 @@ def _topic_and_value(
         if len(args) != 2:
             raise TypeError("put(topic, value), or put(value, topics=[…])")
         return args
+    _check_list(topics)
     if len(args) != 1 or not topics:
         raise TypeError("put(value, topics=[…]) takes one value, and one topic at least")
     hashed = encode_key(key) if key is not None else encode_value(args[0])[0]
     return topics[partition_for_key(hashed or b"", len(topics))], args[0]
+
+
+def _check_list(topics: Iterable[str] | None) -> None:
+    if isinstance(topics, str):
+        raise TypeError(f"topics is a list of names: topics=[{topics!r}]")
 
 
 def _spelled(topics: frozenset[str] | None) -> str:

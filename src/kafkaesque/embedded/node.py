@@ -19,7 +19,7 @@ from kafkaesque.embedded.reading import page
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.groups.events import CheckCommit, Reply
 from kafkaesque.groups.offsets import CommittedOffset
-from kafkaesque.records.batch import Record, new_batch
+from kafkaesque.records.batch import HEADER_SIZE, Record, new_batch
 from kafkaesque.records.murmur2 import partition_for_key
 from kafkaesque.records.record import Headers
 from kafkaesque.types import TopicPartition
@@ -39,6 +39,7 @@ class NewEvent:
 
     @property
     def size(self) -> int:
+        """What it takes in a batch, at most."""
         headers = sum(len(name) + len(value or b"") for name, value in self.headers)
         return len(self.key or b"") + len(self.value or b"") + headers + _RECORD_OVERHEAD
 
@@ -75,7 +76,11 @@ class Node:
     async def create(
         self, name: str, partitions: int | None = None, configs: Mapping[str, str] | None = None
     ) -> None:
-        new = NewTopic(name, partitions or self._partitions, configs or {})
+        count = self._partitions if partitions is None else partitions
+        if count < 1:
+            message = f"{name} with {count} partitions: a topic has 1 at least"
+            raise KafkaError(ErrorCode.INVALID_PARTITIONS, message)
+        new = NewTopic(name, count, configs or {})
         if self._bounds:
             self._bounds.check_topic(name)
         await self.broker.topics.create(new)
@@ -88,7 +93,7 @@ class Node:
     ) -> list[int]:
         """Append events, each to the partition of its key; their offsets, in the same order."""
         topic = await self._topic(name)
-        _check(topic, events)
+        _check_keys(topic, events)
         turn = self._turns[name] = self._turns.get(name, -1) + 1
         count = len(topic.partitions)
         shares: dict[int, list[int]] = {}
@@ -97,10 +102,14 @@ class Node:
             if where is None:
                 where = turn % count if event.key is None else partition_for_key(event.key, count)
             shares.setdefault(where, []).append(at)
-        offsets = [0] * len(events)
         touched = [topic.partition(where) for where in shares]
-        for target, share in zip(touched, shares.values(), strict=True):
-            first = self._append(target, [events[at] for at in share])
+        # All of them are made, and so checked, before one is appended.
+        made = [self._batches(topic, [events[at] for at in share]) for share in shares.values()]
+        offsets = [0] * len(events)
+        for target, share, batches in zip(touched, shares.values(), made, strict=True):
+            first = target.log.end_offset
+            for batch in batches:
+                target.append(memoryview(batch))
             for position, at in enumerate(share):
                 offsets[at] = first + position
         await self._settle(touched)
@@ -121,21 +130,25 @@ class Node:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
         return topic
 
-    def _append(self, partition: Partition, events: Sequence[NewEvent]) -> int:
-        """In as many batches as it takes, without a pause between them: the first offset."""
-        first = partition.log.end_offset
+    def _batches(self, topic: Topic, events: Sequence[NewEvent]) -> list[bytearray]:
+        """As many as it takes. Raises MESSAGE_TOO_LARGE for an event that no batch can hold."""
+        now_ms = self.broker.clock()
+        limit = topic.config.max_message_bytes
+        made: list[bytearray] = []
         batch: list[Record] = []
-        size = 0
+        size = HEADER_SIZE
         for event in events:
-            if batch and size + event.size > _BATCH_BYTES:
-                partition.append(memoryview(new_batch(batch)))
-                batch, size = [], 0
-            now_ms = self.broker.clock()
+            if batch and size + event.size > min(_BATCH_BYTES, limit):
+                made.append(new_batch(batch))
+                batch, size = [], HEADER_SIZE
             batch.append(Record(len(batch), now_ms, event.key, event.value, event.headers))
             size += event.size
         if batch:
-            partition.append(memoryview(new_batch(batch)))
-        return first
+            made.append(new_batch(batch))
+        if (largest := max(map(len, made), default=0)) > limit:
+            message = f"an event of {largest} bytes exceeds max.message.bytes={limit}"
+            raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, f"{message} of {topic.name}")
+        return made
 
     async def _settle(self, partitions: Sequence[Partition]) -> None:
         for partition in partitions:
@@ -212,6 +225,7 @@ class Node:
         if self._bounds:
             for topic in self.topics():
                 self._bounds.check_topic(topic.name)
+            for topic in self.topics():
                 await self._bounds.enforce(self.broker, topic.partitions)
 
 
@@ -219,16 +233,10 @@ def span_of(partition: Partition) -> Span:
     return Span(partition.name, partition.log.log_start_offset, partition.high_watermark)
 
 
-def _check(topic: Topic, events: Sequence[NewEvent]) -> None:
-    """Refuse all of them before one is appended."""
-    limit = topic.config.max_message_bytes
-    for event in events:
-        if event.size > limit:
-            message = f"an event of {event.size} bytes exceeds max.message.bytes={limit}"
-            raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, f"{message} of {topic.name}")
-        if event.key is None and topic.config.compacted:
-            message = f"{topic.name} is compacted: each event needs a key"
-            raise KafkaError(ErrorCode.INVALID_RECORD, message)
+def _check_keys(topic: Topic, events: Sequence[NewEvent]) -> None:
+    if topic.config.compacted and any(event.key is None for event in events):
+        message = f"{topic.name} is compacted: each event needs a key"
+        raise KafkaError(ErrorCode.INVALID_RECORD, message)
 
 
 def _not_there(name: TopicPartition, n: int, start: int, end: int) -> str:

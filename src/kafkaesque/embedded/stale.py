@@ -17,13 +17,14 @@ import sqlite3
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from io import RawIOBase
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from kafkaesque.embedded.events import Event
 
 _COLUMNS = "partition,offset,timestamp,key,value\n"
-_FIELD = re.compile(r'("(?:[^"]|"")*"|[^",\r\n]*)(,|\r?\n)')
+_FIELD = re.compile(r'("[^"]*(?:""[^"]*)*"|[^",\r\n]*)(,|\r?\n)')
 _DATA_URI = "data:;base64,"
 _INT64 = range(-(1 << 63), 1 << 63)
 
@@ -95,17 +96,20 @@ class CsvShelf:
         path = self._file(events[0].topic)
         known = self._known(path, events[0])
         lines = [
-            ",".join(map(_csv_cell, _cells(event, _csv_bytes))) + "\n"
+            ",".join(map(_csv_cell, _cells(event))) + "\n"
             for event in events
             if (event.offset, event.timestamp) not in known
         ]
-        with path.open("a", encoding="utf-8", newline="") as file:
-            if file.tell() == 0:
-                file.write(_COLUMNS)
-            file.writelines(lines)
-            file.flush()
-            if self._is_durable:
-                os.fsync(file.fileno())
+        with path.open("ab", buffering=0) as file:
+            size = file.tell()
+            text = "".join(lines if size else [_COLUMNS, *lines])
+            try:
+                _write(file, text.encode())
+                if self._is_durable:
+                    os.fsync(file.fileno())
+            except OSError:
+                file.truncate(size)  # The events stay in the log, and come again.
+                raise
 
     def rows(self, topic: str) -> list[StaleEvent]:
         path = self._file(topic)
@@ -130,7 +134,7 @@ class CsvShelf:
 
     def _mend(self, path: Path) -> None:
         """Cut off a row that a crash left unfinished: its event is still in the log."""
-        text = path.read_text(encoding="utf-8", errors="surrogateescape")
+        text = _text(path)
         end = 0
         for match in _fields(text):
             if match[2] != ",":
@@ -161,7 +165,7 @@ class SqliteShelf:
         self._checked = True
 
     def add(self, events: Sequence[Event]) -> None:
-        rows = [(event.topic, *_cells(event, lambda data: data)) for event in events]
+        rows = [(event.topic, *_cells(event)) for event in events]
         with closing(sqlite3.connect(self._path)) as database, database:
             database.executemany("INSERT OR IGNORE INTO stale VALUES (?, ?, ?, ?, ?, ?)", rows)
 
@@ -170,60 +174,82 @@ class SqliteShelf:
             "SELECT partition, offset, timestamp, key, value FROM stale WHERE topic = ? "
             "ORDER BY rowid"
         )
+        if not self._checked:
+            return []
         with closing(sqlite3.connect(self._path)) as database:
             return [StaleEvent(*row) for row in database.execute(query, (topic,))]
 
 
-def _cells(event: Event, keep: Any) -> tuple[Any, ...]:
+def _cells(event: Event) -> tuple[Any, ...]:
     return (
         event.partition,
         event.offset,
         event.timestamp,
-        _cell(event.key, keep),
-        _cell(event.value, keep),
+        _cell(event.key),
+        _cell(event.value),
     )
 
 
-def _cell(value: Any, keep: Any) -> Any:
-    """A number, text or nothing; bytes as `keep` keeps them."""
-    if isinstance(value, bytes):
-        return keep(value)
-    if value is None or isinstance(value, str | float):
+def _cell(value: Any) -> Any:
+    """A number, text, bytes or nothing."""
+    if value is None or isinstance(value, float | bytes):
         return value
     if isinstance(value, int) and not isinstance(value, bool) and value in _INT64:
         return value
-    return json.dumps(value, ensure_ascii=False)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    # Another client's JSON may spell half a surrogate pair, which no file can hold.
+    return text if _is_writable(text) else json.dumps(value)
 
 
-def _csv_bytes(data: bytes) -> str:
+def _is_writable(text: str) -> bool:
     try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return _data_uri(data)
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _csv_cell(cell: str | bytes | float | None) -> str:
+    if cell is None:
+        return ""
+    if not isinstance(cell, str | bytes):
+        return json.dumps(cell)
+    return '"' + _csv_text(cell).replace('"', '""') + '"'
+
+
+def _csv_text(cell: str | bytes) -> str:
+    text = _text_or_bytes(cell) if isinstance(cell, bytes) else cell
+    if isinstance(text, bytes):
+        return _data_uri(text)
+    # pandas stops at a NUL; and a URI of ours is unmistakable.
+    is_plain = "\0" not in text and not text.startswith(_DATA_URI)
+    return text if is_plain else _data_uri(text.encode())
 
 
 def _data_uri(data: bytes) -> str:
     return _DATA_URI + b64encode(data).decode()
 
 
-def _csv_cell(cell: str | float | None) -> str:
-    if cell is None:
-        return ""
-    if not isinstance(cell, str):
-        return json.dumps(cell)
-    if "\0" in cell or cell.startswith(_DATA_URI):
-        cell = _data_uri(cell.encode())  # pandas stops at a NUL; and a URI of ours is unmistakable.
-    return '"' + cell.replace('"', '""') + '"'
-
-
 def _rows(path: Path) -> Iterator[StaleEvent]:
-    text = path.read_text(encoding="utf-8")
+    text = _text(path)
     row: list[Any] = []
     for match in _fields(text, text.find("\n") + 1):
         row.append(_parsed(match[1]))
         if match[2] != ",":
             yield StaleEvent(*row)
             row = []
+
+
+def _text(path: Path) -> str:
+    """The bytes as they are: a row that is just being written may end within a character."""
+    return path.read_bytes().decode(errors="surrogateescape")
+
+
+def _write(file: RawIOBase, data: bytes) -> None:
+    """All of it: a raw write may take less than it is given."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) or 0 :]
 
 
 def _fields(text: str, start: int = 0) -> Iterable[re.Match[str]]:

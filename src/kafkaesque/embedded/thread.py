@@ -1,6 +1,7 @@
 """A broker in a thread of its own: started, stopped and called from any other.
 
-The loop of that thread owns the broker. `call` runs a coroutine there and waits for it.
+The loop of that thread owns the broker. `call` runs a coroutine there and waits for it. A stop
+takes no more calls, lets those under way end, and then stops the broker.
 Above: kafkaesque.py. Below: broker/server.py.
 """
 
@@ -8,6 +9,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import CancelledError, Future
 from typing import Any, ParamSpec, TypeVar
 
 from kafkaesque.broker.apis import APIS, Api
@@ -18,6 +20,10 @@ from kafkaesque.types import Clock
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+_DRAIN_SECONDS = 5.0
+_DRAIN_POLL_SECONDS = 0.001
+_CLOSED = "this broker is closed: open another"
 
 
 class BrokerThread:
@@ -33,6 +39,10 @@ class BrokerThread:
     ) -> None:
         self.server = Server(config, clock, files, apis)
         self._ready = threading.Event()
+        self._lock = threading.Lock()
+        self._is_open = False
+        self._calls: set[Future[Any]] = set()
+        self._last_work: Callable[[], Coroutine[Any, Any, None]] | None = None
         self._failure: BaseException | None = None
         self._loop: asyncio.AbstractEventLoop
         self._stop: asyncio.Event
@@ -42,7 +52,12 @@ class BrokerThread:
 
     @property
     def bootstrap_servers(self) -> str:
-        return ",".join(f"{at.host}:{at.port}" for at in self.server.listeners)
+        return ",".join(map(_address, self.server.listeners))
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it can be called: from the process that it runs in, until it stops."""
+        return self._is_open and self._pid == os.getpid()
 
     def start(self) -> "BrokerThread":
         """Returns when the broker is open; raises what kept it from opening."""
@@ -58,29 +73,40 @@ class BrokerThread:
         self, work: Callable[P, Coroutine[Any, Any, T]], *args: P.args, **named: P.kwargs
     ) -> T:
         """Run `work` on the loop, and wait for what it returns."""
-        self._check_usable()
-        return asyncio.run_coroutine_threadsafe(work(*args, **named), self._loop).result()
+        self._check_place()
+        with self._lock:
+            if not self._is_open:
+                raise RuntimeError(_CLOSED)
+            called = asyncio.run_coroutine_threadsafe(work(*args, **named), self._loop)
+            self._calls.add(called)
+        try:
+            return called.result()
+        except CancelledError:
+            raise RuntimeError(_CLOSED) from None
+        finally:
+            with self._lock:
+                self._calls.discard(called)
 
-    def stop(self) -> None:
-        """A clean stop, as by SIGTERM. Once it has stopped, nothing."""
+    def stop(self, last_work: Callable[[], Coroutine[Any, Any, None]] | None = None) -> None:
+        """A clean stop, as by SIGTERM, after `last_work`. Once it has stopped, nothing."""
         if self._pid != os.getpid():
             return  # Forked: the thread is in the parent, and so are its sockets and files.
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._stop.set)
+        with self._lock:
+            if self._is_open:
+                self._last_work = last_work
+                self._loop.call_soon_threadsafe(self._stop.set)
         # The garbage collector may come to this in the broker's own thread, which cannot wait for
         # itself.
         if self._thread is not threading.current_thread():
             self._thread.join()
         self._raise_failure()
 
-    def _check_usable(self) -> None:
+    def _check_place(self) -> None:
         if self._pid != os.getpid():
             raise RuntimeError(
                 f"this broker runs in process {self._pid}: from another one, connect a Kafka "
                 "client to its bootstrap_servers"
             )
-        if not self._thread.is_alive():
-            raise RuntimeError("this broker is closed: open another")
         if self._thread is threading.current_thread():
             raise RuntimeError("the broker's own thread cannot wait for itself")
 
@@ -96,14 +122,33 @@ class BrokerThread:
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
         await self.server.start()
+        self._is_open = True
         self._ready.set()
-        await self._stop.wait()
-        await self.server.stop()
+        try:
+            await self._stop.wait()
+            await self._end_calls()
+        finally:
+            await self.server.stop()
+
+    async def _end_calls(self) -> None:
+        with self._lock:
+            self._is_open = False
+        if self._last_work:
+            await self._last_work()
+        self.server.broker.stop_waiting()
+        deadline = self._loop.time() + _DRAIN_SECONDS
+        while self._calls and self._loop.time() < deadline:
+            await asyncio.sleep(_DRAIN_POLL_SECONDS)
 
     def _raise_failure(self) -> None:
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure
+
+
+def _address(listener: Listener) -> str:
+    host = f"[{listener.host}]" if ":" in listener.host else listener.host
+    return f"{host}:{listener.port}"
 
 
 def _runner() -> Callable[[Any], None]:

@@ -27,7 +27,7 @@ def encode_value(value: Any) -> tuple[bytes | None, Headers]:
     if value is None:
         return None, ()
     if isinstance(value, str):
-        return value.encode(), ()
+        return _utf_8(value, value, "a value"), ()
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value), ((CONTENT_TYPE, _BYTES),)
     return _json(value, "a value"), ((CONTENT_TYPE, _JSON),)
@@ -43,7 +43,7 @@ def decode_value(value: bytes | None, headers: Headers) -> Any:
     if kind == _JSON and isinstance(text, str):
         try:
             return json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return text  # Someone else's claim: the text is all there is.
     return text
 
@@ -52,7 +52,7 @@ def encode_key(key: Key) -> bytes | None:
     if key is None:
         return None
     if isinstance(key, str):
-        return key.encode()
+        return _utf_8(key, key, "a key")
     if isinstance(key, bytes | bytearray | memoryview):
         return bytes(key)
     return _json(key, "a key")
@@ -64,10 +64,23 @@ def decode_key(key: bytes | None) -> str | bytes | None:
 
 def _json(value: Any, what: str) -> bytes:
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        message = f"{what} is str, bytes, None or what JSON can write, not {value!r}: {error}"
-        raise TypeError(message) from None
+        raise _refused(value, what, error) from None
+    return _utf_8(text, value, what)
+
+
+def _utf_8(text: str, value: Any, what: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise _refused(value, what, error) from None
+
+
+def _refused(value: Any, what: str, error: Exception) -> TypeError:
+    # It is not shown: it may be too large, too deep or have no repr.
+    kind = type(value).__name__
+    return TypeError(f"{what} is str, bytes, None or what JSON can write, not this {kind}: {error}")
 
 
 def _text(data: bytes) -> str | bytes:

@@ -35,9 +35,10 @@ def subscribed_topics(subscriptions: Iterable[bytes]) -> frozenset[str] | None:
     return frozenset(topics)
 
 
-def encode_subscription(topics: Iterable[str]) -> bytes:
+def encode_subscription(topics: Iterable[str], user_data: bytes | None = None) -> bytes:
     names = [_encode_name(topic) for topic in topics]
-    return _HEAD.pack(0, len(names)) + b"".join(names) + _NO_USER_DATA
+    rest = _NO_USER_DATA if user_data is None else _COUNT.pack(len(user_data)) + user_data
+    return _HEAD.pack(0, len(names)) + b"".join(names) + rest
 
 
 def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:

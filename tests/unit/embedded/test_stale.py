@@ -1,0 +1,158 @@
+"""Shelves: whose file is whose, and what is in it."""
+
+import sqlite3
+from contextlib import closing
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafkaesque.embedded.events import Event
+from kafkaesque.embedded.stale import StaleEvent, open_shelf
+
+CSV = "stale.csv"
+SQLITE = "stale.sqlite"
+
+
+def _event(offset: int, value: Any = "v", key: Any = None, topic: str = "t", at: int = 7) -> Event:
+    return Event(topic, 0, offset, at, key, value)
+
+
+@pytest.mark.parametrize("name", [CSV, SQLITE, "stale.sqlite3", "stale.db"])
+@pytest.mark.parametrize("is_durable", [True, False])
+def test_rows_come_back_in_their_order(tmp_path: Path, name: str, is_durable: bool) -> None:
+    shelf = open_shelf(tmp_path / name, is_durable)
+    shelf.check_topic("t")
+    shelf.add([_event(0, "a", "k"), _event(1, 2.5, "k")])
+    shelf.add([_event(2, None, None)])
+    assert shelf.rows("t") == [
+        StaleEvent(0, 0, 7, "k", "a"),
+        StaleEvent(0, 1, 7, "k", 2.5),
+        StaleEvent(0, 2, 7, None, None),
+    ]
+
+
+@pytest.mark.parametrize("name", [CSV, SQLITE])
+def test_before_anything_is_stale_there_are_no_rows(tmp_path: Path, name: str) -> None:
+    shelf = open_shelf(tmp_path / name, is_durable=True)
+    assert shelf.rows("t") == []
+    shelf.check_topic("t")
+    shelf.add([])
+    assert shelf.rows("t") == shelf.rows("other") == []
+
+
+@pytest.mark.parametrize("name", [CSV, SQLITE])
+def test_lists_dicts_booleans_and_large_numbers_are_their_json(tmp_path: Path, name: str) -> None:
+    shelf = open_shelf(tmp_path / name, is_durable=False)
+    shelf.check_topic("t")
+    values = [[1, "ä"], {"a": None}, True, 2**63, 2**63 - 1, -(2**63)]
+    shelf.add([_event(i, value) for i, value in enumerate(values)])
+    rows = shelf.rows("t")
+    assert [row.value for row in rows] == [
+        '[1, "ä"]',
+        '{"a": null}',
+        "true",
+        str(2**63),
+        2**63 - 1,
+        -(2**63),
+    ]
+
+
+@pytest.mark.parametrize("name", [CSV, SQLITE])
+def test_half_a_surrogate_pair_of_another_client_is_kept_as_json(tmp_path: Path, name: str) -> None:
+    shelf = open_shelf(tmp_path / name, is_durable=False)
+    shelf.check_topic("t")
+    shelf.add([_event(0, "\ud800"), _event(1, ["\udfff"])])
+    assert [row.value for row in shelf.rows("t")] == [r'"\ud800"', r'["\udfff"]']
+
+
+@pytest.mark.parametrize("name", [CSV, SQLITE])
+def test_a_log_in_memory_does_not_mix_with_an_earlier_run(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    first = open_shelf(path, is_durable=False)
+    first.check_topic("t")
+    first.add([_event(0)])
+    with pytest.raises(ValueError, match=r"earlier run.*move it away, or keep the log too"):
+        open_shelf(path, is_durable=False).check_topic("t")
+    again = open_shelf(path, is_durable=True)
+    again.check_topic("t")
+    assert len(again.rows("t")) == 1
+
+
+@pytest.mark.parametrize("name", [CSV, SQLITE])
+def test_what_a_crash_left_in_the_log_too_is_not_added_again(tmp_path: Path, name: str) -> None:
+    for ends in (3, 5):
+        shelf = open_shelf(tmp_path / name, is_durable=True)
+        shelf.check_topic("t")
+        shelf.add([_event(i, f"v{i}") for i in range(ends)])
+    assert [row.value for row in shelf.rows("t")] == ["v0", "v1", "v2", "v3", "v4"]
+
+
+@pytest.mark.parametrize("name", [CSV, SQLITE])
+def test_a_topic_made_anew_is_not_taken_for_the_old_one(tmp_path: Path, name: str) -> None:
+    for at in (7, 8):
+        shelf = open_shelf(tmp_path / name, is_durable=True)
+        shelf.check_topic("t")
+        shelf.add([_event(0, at=at)])
+    assert [row.timestamp for row in shelf.rows("t")] == [7, 8]
+
+
+def test_a_second_topic_in_one_csv_is_refused_with_the_cure(tmp_path: Path) -> None:
+    shelf = open_shelf(tmp_path / CSV, is_durable=False)
+    shelf.check_topic("a")
+    with pytest.raises(ValueError, match=r"holds the events of a, b needs another.*-\{topic\}.csv"):
+        shelf.check_topic("b")
+    shelf.check_topic("a")
+
+
+def test_with_topic_in_its_name_each_topic_has_its_own_csv(tmp_path: Path) -> None:
+    shelf = open_shelf(tmp_path / "stale-{topic}.csv", is_durable=False)
+    for topic in ("a", "b.c"):
+        shelf.check_topic(topic)
+        shelf.add([_event(0, topic, topic=topic)])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["stale-a.csv", "stale-b.c.csv"]
+    assert [row.value for row in shelf.rows("b.c")] == ["b.c"]
+
+
+def test_one_sqlite_file_takes_all_topics(tmp_path: Path) -> None:
+    shelf = open_shelf(tmp_path / SQLITE, is_durable=False)
+    for topic in ("a", "b"):
+        shelf.check_topic(topic)
+        shelf.add([_event(0, topic, topic=topic)])
+    assert [row.value for row in shelf.rows("a")] == ["a"]
+    with closing(sqlite3.connect(tmp_path / SQLITE)) as database:
+        found = database.execute("SELECT topic, value FROM stale ORDER BY topic").fetchall()
+    assert found == [("a", "a"), ("b", "b")]
+
+
+def test_another_kind_of_file_is_refused_with_the_cure(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"name a file that ends in \.csv or \.sqlite"):
+        open_shelf(tmp_path / "stale.parquet", is_durable=False)
+
+
+def test_a_csv_that_a_spreadsheet_saved_is_read(tmp_path: Path) -> None:
+    """Its lines end in CR LF, and what needs no quotes has none."""
+    path = tmp_path / CSV
+    path.write_bytes(b'partition,offset,timestamp,key,value\r\n0,0,7,,"a, b"\r\n0,1,7,"k",2\r\n')
+    shelf = open_shelf(path, is_durable=True)
+    shelf.check_topic("t")
+    assert shelf.rows("t") == [StaleEvent(0, 0, 7, None, "a, b"), StaleEvent(0, 1, 7, "k", 2)]
+
+
+def test_a_cell_of_a_megabyte_of_quotes_is_read(tmp_path: Path) -> None:
+    shelf = open_shelf(tmp_path / CSV, is_durable=False)
+    shelf.check_topic("t")
+    shelf.add([_event(0, '"' * 500_000), _event(1, "x" * 1_000_000)])
+    assert [len(row.value) for row in shelf.rows("t")] == [500_000, 1_000_000]
+
+
+def test_pandas_reads_the_columns_of_the_story(tmp_path: Path) -> None:
+    shelf = open_shelf(tmp_path / CSV, is_durable=False)
+    shelf.check_topic("t")
+    shelf.add([_event(i, 20.5 + i, "tram") for i in range(10)])
+    frame = import_module("pandas").read_csv(tmp_path / CSV)
+    assert list(frame.columns) == ["partition", "offset", "timestamp", "key", "value"]
+    assert list(frame["offset"]) == list(range(10))
+    assert frame["value"].mean() == 25.0
+    assert set(frame["key"]) == {"tram"}
