@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kafkaesque.cli.options import (
-    DEFAULT_PORT,
-    Address,
     Listen,
     Pair,
     parse_address,
     parse_listen,
     parse_pair,
 )
+from kafkaesque.client.connection import DEFAULT_PORT, Address
 
 if TYPE_CHECKING:
     from kafkaesque.broker.config import Listener
@@ -47,6 +46,7 @@ def broker(
     advertise: Annotated[
         Address | None,
         typer.Option(
+            envvar="KAFKAESQUE_ADVERTISE",
             parser=parse_address,
             metavar="HOST:PORT",
             help="Address that clients of --host and --port are told to use, if not that one.",
@@ -78,7 +78,10 @@ def broker(
         ),
     ] = None,
     log_level: Annotated[
-        LogLevel, typer.Option(help="How much the broker's log on stderr says.")
+        LogLevel,
+        typer.Option(
+            envvar="KAFKAESQUE_LOG_LEVEL", help="How much the broker's log on stderr says."
+        ),
     ] = LogLevel.INFO,
 ) -> None:
     """Run a broker until Ctrl-C or SIGTERM.
@@ -90,7 +93,7 @@ def broker(
       kafkaesque broker --host 0.0.0.0 --advertise example.org:9092
       kafkaesque broker --memory --set auto.create.topics.enable=false
     """
-    if memory and _is_on_command_line(context, "data_dir"):
+    if memory and is_on_command_line(context, "data_dir"):
         raise typer.BadParameter("--memory keeps no files: give it or --data-dir, not both")
     from kafkaesque.broker.config import BrokerConfig
     from kafkaesque.broker.server import run
@@ -112,7 +115,7 @@ def _listeners(first: Listen, more: list[Listen]) -> "tuple[Listener, ...]":
     )
 
 
-def _is_on_command_line(context: typer.Context, parameter: str) -> bool:
+def is_on_command_line(context: typer.Context, parameter: str) -> bool:
     source = context.get_parameter_source(parameter)
     return source is not None and source.name == "COMMANDLINE"
 

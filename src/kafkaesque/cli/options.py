@@ -1,22 +1,17 @@
-"""What options are made of: addresses, listeners, name=value pairs.
+"""What options are made of: addresses, listeners, name=value pairs, numbers, formats.
 
 Each parser takes the text of one option. What it cannot read is a usage error (exit code 2) that
 shows the form it expected.
 """
 
+import re
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import typer
 
-DEFAULT_PORT = 9092
-
-
-class Address(NamedTuple):
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+from kafkaesque.cli.record_format import FormatError, Piece, parse_format
+from kafkaesque.client.connection import DEFAULT_PORT, Address
 
 
 class Listen(NamedTuple):
@@ -64,3 +59,32 @@ def parse_pair(text: str) -> Pair:
     if not equals or not name.strip():
         raise typer.BadParameter(f"{text!r} is not name=value, as in retention.ms=60000")
     return Pair(name.strip(), value.strip())
+
+
+def parse_header(text: str) -> Pair:
+    """NAME=VALUE, or NAME:VALUE as rpk has it; cut at the first of the two."""
+    found = re.fullmatch(r"([^=:]+)[=:](.*)", text, re.DOTALL)
+    if found is None:
+        raise typer.BadParameter(f"{text!r} is not name=value, as in source=web")
+    return Pair(found[1], found[2])
+
+
+def parse_numbers(text: str, option: str) -> list[int]:
+    """N,…, as in 0,2; nothing is an empty list."""
+    parts = [part.strip() for part in text.split(",")] if text else []
+    if not all(part.isascii() and part.isdigit() for part in parts):
+        raise typer.BadParameter(f"{text!r} is not a list of numbers, as in 0,2", param_hint=option)
+    return [int(part) for part in parts]
+
+
+def parse_format_option(
+    text: str, option: str, check: Callable[[Sequence[Piece]], None] | None = None
+) -> tuple[Piece, ...]:
+    """A format of record_format.py; `check` raises FormatError for what its user cannot take."""
+    try:
+        pieces = parse_format(text)
+        if check is not None:
+            check(pieces)
+    except FormatError as error:
+        raise typer.BadParameter(f"{text!r}: {error}", param_hint=option) from None
+    return pieces

@@ -1,51 +1,41 @@
-"""`kafkaesque topic …`: make, list, describe and delete topics of any Kafka cluster.
+"""`kafkaesque topic …`: the topics of any Kafka cluster and what is in them.
 
 The shape of the output is rpk's. A command over several topics does all it can, reports each, and
-ends with exit code 1 if one failed. Below: admin.py, imported on use because it loads librdkafka.
+ends with exit code 1 if one failed. The longer commands have files of their own: produce.py,
+consume.py, describe.py, trim.py. Below: client/admin.py, by way of connecting.py.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import Annotated
 
 import typer
 
-from kafkaesque.cli.options import Pair, parse_brokers, parse_pair
-from kafkaesque.cli.output import Format, echo_columns, echo_json, echo_section, echo_table
-
-if TYPE_CHECKING:
-    from kafkaesque.cli.admin import Admin, Status, Topic
+from kafkaesque.cli.connecting import ClusterCommand, ClusterGroup, connect
+from kafkaesque.cli.consume import consume
+from kafkaesque.cli.describe import describe
+from kafkaesque.cli.options import Pair, parse_pair
+from kafkaesque.cli.output import CommandError, Format, OutputFormat, echo_data, echo_table
+from kafkaesque.cli.produce import produce
+from kafkaesque.cli.reports import report
+from kafkaesque.cli.topic_names import TopicNames
+from kafkaesque.cli.trim import trim
+from kafkaesque.client.topics import Change
 
 app = typer.Typer(
     name="topic",
-    help="Make, list, describe and delete topics.",
+    cls=ClusterGroup,
+    help="Make, list, describe, fill, read, change and delete topics.",
     epilog="Example: kafkaesque topic create orders -p 3 && kafkaesque topic describe orders",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
-Names: TypeAlias = Annotated[list[str], typer.Argument(metavar="NAME", show_default=False)]
-Brokers: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--brokers",
-        "-b",
-        envvar="KAFKAESQUE_BROKERS",
-        metavar="HOST:PORT,...",
-        help="Brokers to ask.",
-    ),
-]
-OutputFormat: TypeAlias = Annotated[Format, typer.Option("--format", help="What to print.")]
-Timeout: TypeAlias = Annotated[
-    float, typer.Option("--timeout", min=0.1, help="Seconds to wait for an answer.")
-]
 
-LOCAL = "127.0.0.1:9092"
-
-
-@app.command()
+@app.command(cls=ClusterCommand)
 def create(
-    names: Names,
+    context: typer.Context,
+    names: Annotated[list[str], typer.Argument(metavar="TOPIC...", show_default=False)],
     partitions: Annotated[
         int | None,
         typer.Option(
@@ -61,16 +51,14 @@ def create(
     config: Annotated[
         list[Pair] | None,
         typer.Option(
-            "--config",
+            "--topic-config",
             "-c",
             parser=parse_pair,
             metavar="NAME=VALUE",
             help="A setting of the topics. Repeatable.",
         ),
     ] = None,
-    brokers: Brokers = LOCAL,
     output: OutputFormat = Format.TABLE,
-    timeout: Timeout = 10,
 ) -> None:
     """Make topics.
 
@@ -79,140 +67,137 @@ def create(
       kafkaesque topic create orders -p 3
       kafkaesque topic create prices quotes -c cleanup.policy=compact
     """
-    cluster = _connect(brokers, timeout)
-    _report(
-        cluster.create(_each_once(names), partitions or -1, replicas or -1, dict(config or [])),
-        output,
+    cluster = connect(context)
+    statuses = cluster.create(
+        each_once(names), partitions or -1, replicas or -1, dict(config or [])
     )
+    report("topic", statuses, output)
 
 
-@app.command()
+@app.command(cls=ClusterCommand)
 def delete(
-    names: Names,
-    brokers: Brokers = LOCAL,
+    context: typer.Context,
+    names: TopicNames,
     output: OutputFormat = Format.TABLE,
-    timeout: Timeout = 10,
 ) -> None:
     """Delete topics and all their records, at once and without asking.
 
     Example: kafkaesque topic delete orders
     """
-    _report(_connect(brokers, timeout).delete(_each_once(names)), output)
+    report("topic", connect(context).delete(each_once(names)), output)
 
 
-@app.command("list")
+@app.command("list", cls=ClusterCommand)
 def list_topics(
+    context: typer.Context,
     internal: Annotated[
         bool, typer.Option("--internal", "-i", help="Show internal topics (__...) too.")
     ] = False,
-    brokers: Brokers = LOCAL,
     output: OutputFormat = Format.TABLE,
-    timeout: Timeout = 10,
 ) -> None:
     """List the topics.
 
     Example: kafkaesque topic list --brokers 127.0.0.1:19092
     """
     topics = [
-        topic
-        for topic in _connect(brokers, timeout).topics()
-        if internal or not topic.name.startswith("__")
+        topic for topic in connect(context).topics() if internal or not topic.name.startswith("__")
     ]
-    if output is Format.JSON:
-        echo_json([asdict(topic) for topic in topics])
-    else:
+    if output is Format.TABLE:
         rows = [(topic.name, topic.partitions, topic.replicas) for topic in topics]
         echo_table(("NAME", "PARTITIONS", "REPLICAS"), rows)
+    else:
+        echo_data([asdict(topic) for topic in topics], output)
 
 
-@app.command()
-def describe(
-    names: Names,
-    brokers: Brokers = LOCAL,
+@app.command("add-partitions", cls=ClusterCommand)
+def add_partitions(
+    context: typer.Context,
+    names: TopicNames,
+    num: Annotated[
+        int, typer.Option("--num", "-n", min=1, max=100_000, help="How many to add to each topic.")
+    ],
+    force: Annotated[
+        bool, typer.Option("--force", "-f", help="Also to internal topics (__...).")
+    ] = False,
     output: OutputFormat = Format.TABLE,
-    timeout: Timeout = 10,
 ) -> None:
-    """Show the settings of topics, and where the log of each partition starts and ends.
+    """Give topics more partitions than they have. Keys may then go to other partitions.
 
-    Example: kafkaesque topic describe orders --format json
+    Example: kafkaesque topic add-partitions orders --num 3
     """
-    from kafkaesque.cli.admin import Topic
-
-    found = _connect(brokers, timeout).describe(_each_once(names))
-    topics = [entry for entry in found if isinstance(entry, Topic)]
-    if output is Format.JSON:
-        echo_json([asdict(topic) for topic in topics])
-    else:
-        for position, topic in enumerate(topics):
-            _print_topic(topic, is_first=position == 0)
-    failed = [entry for entry in found if not isinstance(entry, Topic)]
-    for status in failed:
-        typer.echo(f"kafkaesque: topic {status.topic}: {status}", err=True)
-    if failed:
-        raise typer.Exit(1)
+    for name in names:
+        if name.startswith("__") and not force:
+            raise CommandError(f"{name} is an internal topic: give --force if you mean it")
+    report("topic", connect(context).add_partitions(each_once(names), num), output)
 
 
-def _connect(brokers: str, timeout: float) -> "Admin":
-    addresses = parse_brokers(brokers)
-    from kafkaesque.cli.admin import Admin
+@app.command("alter-config", cls=ClusterCommand)
+def alter_config(
+    context: typer.Context,
+    names: TopicNames,
+    sets: Annotated[
+        list[Pair] | None,
+        typer.Option(
+            "--set",
+            "-s",
+            parser=parse_pair,
+            metavar="NAME=VALUE",
+            help="Give a setting this value. Repeatable.",
+        ),
+    ] = None,
+    deletes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--delete",
+            "-d",
+            metavar="NAME",
+            help="Put a setting back to its default. Repeatable.",
+        ),
+    ] = None,
+    appends: Annotated[
+        list[Pair] | None,
+        typer.Option(
+            "--append",
+            parser=parse_pair,
+            metavar="NAME=VALUE",
+            help="Add to a setting that is a list. Repeatable.",
+        ),
+    ] = None,
+    subtracts: Annotated[
+        list[Pair] | None,
+        typer.Option(
+            "--subtract",
+            parser=parse_pair,
+            metavar="NAME=VALUE",
+            help="Take from a setting that is a list. Repeatable.",
+        ),
+    ] = None,
+    output: OutputFormat = Format.TABLE,
+) -> None:
+    """Change settings of topics.
 
-    return Admin.connect(addresses, timeout)
+    \b
+    Examples:
+      kafkaesque topic alter-config orders --set retention.ms=60000
+      kafkaesque topic alter-config orders --delete retention.ms
+      kafkaesque topic alter-config orders --append cleanup.policy=compact
+    """
+    changes = [
+        *(Change("SET", *pair) for pair in sets or []),
+        *(Change("DELETE", name, None) for name in deletes or []),
+        *(Change("APPEND", *pair) for pair in appends or []),
+        *(Change("SUBTRACT", *pair) for pair in subtracts or []),
+    ]
+    if not changes:
+        raise typer.BadParameter("say what to change with --set, --delete, --append or --subtract")
+    report("topic", connect(context).alter_config(each_once(names), changes), output)
 
 
-def _each_once(names: Iterable[str]) -> list[str]:
+app.command(cls=ClusterCommand)(describe)
+app.command(cls=ClusterCommand)(produce)
+app.command(cls=ClusterCommand)(consume)
+app.command(cls=ClusterCommand)(trim)
+
+
+def each_once(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
-
-
-def _report(statuses: "Sequence[Status]", output: Format) -> None:
-    if output is Format.JSON:
-        echo_json([{"topic": s.topic, "error": s.error, "status": str(s)} for s in statuses])
-    else:
-        echo_table(("TOPIC", "STATUS"), [(status.topic, status) for status in statuses])
-    if any(status.error for status in statuses):
-        raise typer.Exit(1)
-
-
-def _print_topic(topic: "Topic", *, is_first: bool) -> None:
-    if not is_first:
-        typer.echo()
-    echo_section("SUMMARY")
-    echo_columns(
-        [
-            ("NAME", topic.name),
-            ("INTERNAL", str(topic.internal).lower()),
-            ("PARTITIONS", len(topic.partitions)),
-            ("REPLICAS", topic.replicas),
-        ]
-    )
-    typer.echo()
-    echo_section("CONFIGS")
-    settings = [(setting.name, setting.value, setting.source) for setting in topic.configs]
-    echo_table(("KEY", "VALUE", "SOURCE"), settings)
-    typer.echo()
-    echo_section("PARTITIONS")
-    _print_partitions(topic)
-
-
-def _print_partitions(topic: "Topic") -> None:
-    heads = (
-        "PARTITION",
-        "LEADER",
-        "REPLICAS",
-        "IN-SYNC-REPLICAS",
-        "LOG-START-OFFSET",
-        "HIGH-WATERMARK",
-    )
-    echo_table(
-        heads,
-        [
-            (
-                p.partition,
-                p.leader,
-                p.replicas,
-                p.in_sync_replicas,
-                p.log_start_offset,
-                p.high_watermark,
-            )
-            for p in topic.partitions
-        ],
-    )

@@ -1,7 +1,9 @@
 """Running a command in this process."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -17,11 +19,13 @@ class Result:
 
 @pytest.fixture
 def run(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Callable[..., Result]:
     """`run("topic", "list")`: capfd also sees what librdkafka would write past Python."""
-    for name in ("HOST", "PORT", "DATA_DIR", "BROKERS"):
-        monkeypatch.delenv(f"KAFKAESQUE_{name}", raising=False)
+    for name in os.environ:
+        if name.startswith("KAFKAESQUE_"):
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
 
     def run_command(*args: str) -> Result:
         with pytest.raises(SystemExit) as end:

@@ -4,13 +4,15 @@ import pytest
 import typer
 
 from kafkaesque.cli.options import (
-    Address,
     Listen,
     parse_address,
     parse_brokers,
+    parse_header,
     parse_listen,
+    parse_numbers,
     parse_pair,
 )
+from kafkaesque.client.connection import Address
 
 
 @pytest.mark.parametrize(
@@ -79,3 +81,21 @@ def test_a_pair_is_cut_at_the_first_equals_sign() -> None:
 def test_what_is_no_pair_is_told_the_form(text: str) -> None:
     with pytest.raises(typer.BadParameter, match="name=value"):
         parse_pair(text)
+
+
+def test_a_header_is_cut_at_the_first_equals_sign_or_colon() -> None:
+    assert parse_header("source=a:b") == ("source", "a:b")
+    assert parse_header("source:a=b") == ("source", "a=b")
+    assert parse_header("source=") == ("source", "")
+    for text in ("", "source", "=web"):
+        with pytest.raises(typer.BadParameter, match="name=value"):
+            parse_header(text)
+
+
+def test_numbers_are_a_list() -> None:
+    assert parse_numbers("", "-p") == []
+    assert parse_numbers("0, 12", "-p") == [0, 12]
+    for text in ("x", "1,", "-1", "٣"):
+        with pytest.raises(typer.BadParameter, match="is not a list of numbers") as error:
+            parse_numbers(text, "-p")
+        assert error.value.param_hint == "-p"

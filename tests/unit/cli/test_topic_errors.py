@@ -7,10 +7,18 @@ from collections.abc import Callable, Iterator
 import pytest
 from tests.unit.cli.conftest import Result
 
-from kafkaesque.cli.admin import Status
-from kafkaesque.errors import ErrorCode
-
-COMMANDS = [["list"], ["create", "a"], ["describe", "a"], ["delete", "a"]]
+COMMANDS = [
+    ["list"],
+    ["create", "a"],
+    ["describe", "a"],
+    ["delete", "a"],
+    ["add-partitions", "a", "-n", "1"],
+    ["alter-config", "a", "-s", "x=1"],
+    ["trim", "a", "-o", "1"],
+    ["produce", "a"],
+    ["consume", "a"],
+    ["consume", "a", "-g", "group"],
+]
 
 
 @pytest.fixture
@@ -69,29 +77,3 @@ def test_a_listener_that_does_not_speak_kafka_ends_in_one_line_after_the_timeout
     assert result.err.startswith(f"kafkaesque: no answer from {address} within 0.3 s (")
     assert "--advertise" in result.err
     assert result.err.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("code", "cure"),
-    [
-        (ErrorCode.TOPIC_ALREADY_EXISTS, "kafkaesque topic describe orders"),
-        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "kafkaesque topic list"),
-        (ErrorCode.INVALID_TOPIC_EXCEPTION, "choose another name"),
-        (ErrorCode.INVALID_CONFIG, "--config"),
-        (ErrorCode.INVALID_PARTITIONS, "--partitions"),
-        (ErrorCode.INVALID_REPLICATION_FACTOR, "--replicas"),
-    ],
-)
-def test_a_status_gives_the_name_of_the_error_its_cause_and_its_cure(
-    code: ErrorCode, cure: str
-) -> None:
-    text = str(Status("orders", code, "because"))
-    assert text.startswith(f"{code.name}: because; ")
-    assert cure in text
-
-
-def test_a_status_without_a_known_cure_is_the_name_and_the_cause() -> None:
-    assert str(Status("orders", ErrorCode.KAFKA_STORAGE_ERROR, "disk")) == (
-        "KAFKA_STORAGE_ERROR: disk"
-    )
-    assert str(Status("orders")) == "OK"

@@ -1,0 +1,189 @@
+r"""`kafkaesque topic produce`: standard input becomes records.
+
+Without a format all of the input is one message, as in the older rpk; with `-f '%v\n'` every line
+is one, as in today's. Ctrl-C before the end of the one message sends nothing.
+Below: record_input.py; client/writer.py, imported on use because it loads librdkafka.
+"""
+
+import select
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, BinaryIO
+
+import typer
+
+from kafkaesque.cli.connecting import connect
+from kafkaesque.cli.options import Pair, parse_format_option, parse_header
+from kafkaesque.cli.output import CommandError
+from kafkaesque.cli.record_format import Field, Piece
+from kafkaesque.cli.record_input import InputError, records, require_readable
+from kafkaesque.cli.record_print import Printer, format_printer, utc
+from kafkaesque.cli.stopping import INTERRUPTED
+from kafkaesque.cli.topic_names import TopicName, choose_partitions, partitions_of
+from kafkaesque.client.record import UNKNOWN, Record
+
+if TYPE_CHECKING:
+    from kafkaesque.client.admin import Admin
+    from kafkaesque.client.writer import Writer
+
+PROMPT = "Reading message... Press CTRL + D to send, CTRL + C to cancel."
+
+
+class Codec(StrEnum):
+    NONE = "none"
+    GZIP = "gzip"
+    SNAPPY = "snappy"
+    LZ4 = "lz4"
+    ZSTD = "zstd"
+
+
+def produce(
+    context: typer.Context,
+    topic: TopicName = "",
+    key: Annotated[
+        str, typer.Option("--key", "-k", help="Key of the records.", show_default=False)
+    ] = "",
+    partition: Annotated[
+        int | None,
+        typer.Option("--partition", "-p", min=0, help="Partition; else the key's, or any."),
+    ] = None,
+    header: Annotated[
+        list[Pair] | None,
+        typer.Option(
+            "--header",
+            "-H",
+            parser=parse_header,
+            metavar="NAME=VALUE",
+            help="A header of the records. Repeatable.",
+        ),
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            "-f",
+            help="How to read records, as in '%k %v\\n'; else all of the input is one message.",
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output-format", "-o", help="What to print for each record, as in '%p %o\\n'."
+        ),
+    ] = None,
+    compression: Annotated[
+        Codec,
+        typer.Option(
+            "--compression", "-z", envvar="KAFKAESQUE_COMPRESSION", help="Codec of the batches."
+        ),
+    ] = Codec.SNAPPY,
+    acks: Annotated[
+        int,
+        typer.Option(
+            envvar="KAFKAESQUE_ACKS",
+            min=-1,
+            max=1,
+            help="Wait for all replicas (-1), for the leader (1), for nobody (0).",
+        ),
+    ] = -1,
+    tombstone: Annotated[
+        bool, typer.Option("--tombstone", "-Z", help="Send an empty value as null.")
+    ] = False,
+    allow_auto_topic_creation: Annotated[
+        bool,
+        typer.Option(
+            "--allow-auto-topic-creation", help="Let the cluster make a topic that is not there."
+        ),
+    ] = False,
+) -> None:
+    """Send standard input to a topic: all of it as one message, or records by a format.
+
+    \b
+    Examples:
+      echo hello | kafkaesque topic produce orders -k key1
+      kafkaesque topic produce orders -f '%k %v\\n' < pairs.txt
+      kafkaesque topic produce orders -k key1 --tombstone < /dev/null
+    """
+    pieces = _input_format(form, topic)
+    printer: Printer = _sent
+    if output is not None:
+        printer = format_printer(parse_format_option(output, "--output-format"))
+    admin = connect(context)
+    if topic and not allow_auto_topic_creation:
+        choose_partitions(partitions_of(admin, [topic]), [] if partition is None else [partition])
+    template = Record(
+        topic,
+        key.encode() or None,
+        b"",
+        tuple((name, value.encode()) for name, value in header or []),
+        UNKNOWN if partition is None else partition,
+    )
+    writer = _writer(admin, printer, acks, compression)
+    if pieces is None:
+        # A format for what is printed is for a program, which wants nothing else there.
+        typer.echo(PROMPT, err=output is not None)
+    _send(writer, _records(pieces, template, writer, tombstone=tombstone))
+
+
+def _input_format(form: str | None, topic: str) -> tuple[Piece, ...] | None:
+    pieces = parse_format_option(form, "--format", require_readable) if form is not None else None
+    letters = {piece.letter for piece in pieces or () if isinstance(piece, Field)}
+    if not topic and "t" not in letters:
+        raise typer.BadParameter("name a TOPIC, or read it with %t in --format")
+    return pieces
+
+
+def _writer(admin: "Admin", printer: Printer, acks: int, compression: Codec) -> "Writer":
+    from kafkaesque.client.writer import Writer
+
+    return Writer(
+        admin.connection,
+        lambda record: typer.echo(printer(record), nl=False),
+        acks=acks,
+        compression_type=compression.value,
+        enable_idempotence=acks == -1,
+    )
+
+
+def _records(
+    pieces: Sequence[Piece] | None, template: Record, writer: "Writer", *, tombstone: bool
+) -> Iterator[Record]:
+    stream = typer.get_binary_stream("stdin")
+    if pieces is None:
+        found = iter([replace(template, value=stream.read())])
+    else:
+        found = records(stream, pieces, template, lambda: _settle(writer, stream))
+    for record in found:
+        yield replace(record, value=None) if tombstone and not record.value else record
+
+
+def _settle(writer: "Writer", stream: BinaryIO) -> None:
+    """Report what has been sent before waiting for somebody who types."""
+    try:
+        is_there, _, _ = select.select([stream], [], [], 0)
+    except (OSError, ValueError):  # Not a stream that one waits for.
+        return
+    if not is_there:
+        writer.finish()
+
+
+def _send(writer: "Writer", found: Iterator[Record]) -> None:
+    """What has been read completely is sent, even if what follows it is not."""
+    try:
+        for record in found:
+            writer.send(record)
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+    except InputError as error:
+        raise CommandError(str(error)) from None
+    finally:
+        writer.finish()
+
+
+def _sent(record: Record) -> bytes:
+    stamp = utc(record.timestamp_ms or 0)
+    return (
+        f"Sent record to partition {record.partition} at offset {record.offset} with timestamp "
+        f"{stamp:%Y-%m-%d %H:%M:%S}.{stamp.microsecond // 1000:03} +0000 UTC.\n"
+    ).encode()

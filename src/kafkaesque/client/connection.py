@@ -1,0 +1,77 @@
+"""Which cluster to talk to, and as whom: what every client of ours is made from.
+
+`Connection.config` is librdkafka's configuration for it. `require_an_answer` finds out first
+whether anything listens there at all, because librdkafka itself would retry in silence until the
+timeout. This file loads no client library. Above: admin.py, groups.py, cli/, console/.
+"""
+
+import socket
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+DEFAULT_PORT = 9092
+CLIENT_ID = "kafkaesque"
+
+
+class ClusterError(Exception):
+    """A cluster did not do what it was asked; the message names the cause and the cure."""
+
+
+class Address(NamedTuple):
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """The way to a cluster. `timeout_s` is how long one answer may take."""
+
+    brokers: tuple[Address, ...] = (Address("127.0.0.1", DEFAULT_PORT),)
+    user: str | None = None
+    password: str | None = None
+    sasl_mechanism: str = "SCRAM-SHA-256"
+    enable_tls: bool = False
+    timeout_s: float = 10.0
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return ",".join(map(str, self.brokers))
+
+    def config(self, **settings: Any) -> dict[str, Any]:
+        """librdkafka's configuration; `linger_ms=5` adds `linger.ms`."""
+        config: dict[str, Any] = {
+            "bootstrap.servers": self.bootstrap_servers,
+            "client.id": CLIENT_ID,
+            "security.protocol": self._security_protocol,
+            # Only emergencies: what there is to say we say ourselves.
+            "log_level": 0,
+        }
+        if self.user is not None:
+            config["sasl.mechanism"] = self.sasl_mechanism
+            config["sasl.username"] = self.user
+            config["sasl.password"] = self.password or ""
+        return config | {name.replace("_", "."): value for name, value in settings.items()}
+
+    @property
+    def _security_protocol(self) -> str:
+        sasl = "SASL_" if self.user is not None else ""
+        return sasl + ("SSL" if self.enable_tls else "PLAINTEXT")
+
+    def require_an_answer(self) -> None:
+        """Raises ClusterError if nothing listens at any of the addresses."""
+        reasons = []
+        for broker in self.brokers:
+            try:
+                socket.create_connection(broker, self.timeout_s).close()
+            except OSError as error:
+                reasons.append(error.strerror or str(error))
+            else:
+                return
+        where = ", ".join(map(str, self.brokers))
+        raise ClusterError(
+            f"nothing answers at {where} ({reasons[-1]}): "
+            "start one with `kafkaesque broker`, or name one with --brokers"
+        )

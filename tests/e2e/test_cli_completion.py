@@ -1,0 +1,58 @@
+"""Tab in a shell: topics by their names, and silence where nothing answers."""
+
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+from tests import foreign
+from tests.broker_process import COMMAND
+from tests.in_process import InProcessBroker
+
+
+@pytest.fixture(scope="module")
+def bootstrap() -> Iterator[str]:
+    with InProcessBroker(None) as broker:
+        for topic in ("orders", "order-lines", "prices", "__mine"):
+            foreign.create_topic(broker.bootstrap, topic)
+        yield broker.bootstrap
+
+
+def completed(line: str, **environment: str) -> list[str]:
+    words = line.split(" ")
+    asked = {
+        "_KAFKAESQUE_COMPLETE": "complete_bash",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(words) - 1),
+    }
+    done = subprocess.run(
+        [str(COMMAND)], env=asked | environment, capture_output=True, text=True, timeout=30
+    )
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    "command", ["describe", "delete", "produce", "consume", "trim", "add-partitions"]
+)
+def test_topics_are_completed(bootstrap: str, command: str) -> None:
+    line = f"kafkaesque topic --brokers {bootstrap} {command} order"
+    assert completed(line) == ["order-lines", "orders"]
+
+
+def test_the_brokers_may_come_from_the_environment(bootstrap: str) -> None:
+    names = completed("kafkaesque topic describe ", KAFKAESQUE_BROKERS=bootstrap)
+    assert names == ["order-lines", "orders", "prices"]
+
+
+def test_internal_topics_are_for_those_who_type_an_underscore(bootstrap: str) -> None:
+    line = f"kafkaesque topic --brokers {bootstrap} describe _"
+    assert completed(line) == ["__mine"]
+
+
+def test_nothing_is_completed_and_nothing_said_where_nobody_answers() -> None:
+    assert completed("kafkaesque topic --brokers 127.0.0.1:1 describe o") == []
+    assert completed("kafkaesque topic --brokers : describe o") == []
+
+
+def test_commands_are_completed_without_a_cluster() -> None:
+    assert completed("kafkaesque topic des") == ["describe"]
