@@ -1,0 +1,93 @@
+"""The console's process: builds the pages, serves them, stops when told to.
+
+The port is taken before anything else, so that a taken one is said at once and in our words. One
+poller and one set of open tails belong to the process; both end with it. NiceGUI keeps its state in
+module variables: one console per process. Above: cli/console.py. Below: pages/, poller.py.
+"""
+
+import logging
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+from nicegui import Client, ui
+from nicegui import app as nicegui_app
+
+from kafkaesque.client.connection import Address, Connection
+from kafkaesque.console.pages.frame import frame
+from kafkaesque.console.poller import Poller
+from kafkaesque.errors import StartError
+
+WEB = Path(__file__).with_name("web")
+HEAD = """
+<link rel="stylesheet" href="/console/console.css">
+<script src="/console/console.js"></script>
+"""
+
+
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """As uvicorn's, but a stop that was asked for is a success: no signal is raised again."""
+        signals = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self.handle_exit) for number in signals}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def run(connection: Connection, address: Address, ready: Callable[[Address], None]) -> None:
+    """Serve until SIGINT or SIGTERM. `ready` is told the address when the page can be opened."""
+    listener = _listen(address)
+    # It would report every address that somebody mistypes.
+    logging.getLogger("nicegui").setLevel(logging.ERROR)
+    host, port = listener.getsockname()[:2]
+    nicegui_app.on_startup(lambda: ready(Address(host, port)))
+    config = uvicorn.Config(
+        _application(Poller(connection)),
+        log_level="warning",
+        timeout_graceful_shutdown=1,
+    )
+    with listener:
+        _Server(config).run(sockets=[listener])
+
+
+def _application(poller: Poller) -> FastAPI:
+    application = FastAPI(openapi_url=None)
+    nicegui_app.add_static_files("/console", WEB, max_cache_age=0)
+    nicegui_app.on_shutdown(_leave_all_pages)
+    nicegui_app.on_shutdown(poller.stop)
+    ui.add_head_html(HEAD, shared=True)
+    ui.run_with(
+        application,
+        root=lambda: frame(poller),
+        title="Kafkaesque",
+        favicon=WEB / "favicon.svg",
+        tailwind=False,
+        show_welcome_message=False,
+    )
+    return application
+
+
+def _leave_all_pages() -> None:
+    # Python 3.11 may lose the cancellation that would end their loops, and NiceGUI then waits.
+    for client in list(Client.instances.values()):
+        client.delete()
+
+
+def _listen(address: Address) -> socket.socket:
+    try:
+        return socket.create_server(
+            address, family=socket.AF_INET6 if ":" in address.host else socket.AF_INET
+        )
+    except OSError as error:
+        raise StartError(
+            f"the console cannot listen on {address} ({error.strerror}): "
+            "choose another port with --port (0 for a free one), or another address with --host"
+        ) from None

@@ -1,0 +1,155 @@
+"""What pages are made of: headings, figures, panels, tables, and a way to stay up to date.
+
+Plain HTML elements with the classes of web/console.css, and one component of our own for tables,
+web/table.js.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from nicegui import ui
+from nicegui.element import Element
+
+from kafkaesque.console.poller import Poller, View
+
+CHECK_S = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`kind` says how web/table.js writes its values; a minor one is not for phones."""
+
+    name: str
+    label: str
+    kind: str = "text"
+    minor: bool = False
+    mono: bool = False
+    hint: str = ""
+
+    @property
+    def props(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+class Table(Element, component="../web/table.js"):
+    """Rows are dicts with an `id` and a value per column; `hidden` ones show when asked for."""
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        noun: str,
+        empty: str,
+        *,
+        searchable: bool = False,
+        hideable: str = "",
+        sort_by: str = "",
+        down: bool = False,
+    ) -> None:
+        super().__init__()
+        self._props["columns"] = [column.props for column in columns]
+        self._props["rows"] = []
+        self._props["noun"] = noun
+        self._props["empty"] = empty
+        self._props["searchable"] = searchable
+        self._props["hideable"] = hideable
+        self._props["sorted"] = {"by": sort_by, "down": down}
+
+    def show(self, rows: list[dict[str, Any]]) -> None:
+        if rows != self._props["rows"]:
+            self._props["rows"] = rows
+            self.update()
+
+    def explain(self, empty: str) -> None:
+        """What to say where there are no rows."""
+        if empty != self._props["empty"]:
+            self._props["empty"] = empty
+            self.update()
+
+    def fade(self, stale: bool) -> None:
+        self.classes(add="k-stale" if stale else "", remove="" if stale else "k-stale")
+
+
+class Figures(Element, component="../web/figures.js"):
+    """A row of names with one value each; of kinds as a table's columns."""
+
+    def __init__(self, **kinds: str) -> None:
+        super().__init__()
+        self._kinds = kinds
+        self._props["figures"] = []
+        self.show()
+
+    def show(self, **values: object) -> None:
+        figures = [
+            {"name": name, "kind": kind, "value": values.get(name)}
+            for name, kind in self._kinds.items()
+        ]
+        if figures != self._props["figures"]:
+            self._props["figures"] = figures
+            self.update()
+
+
+class Text(Element):
+    """An element that holds text, which is never read as HTML."""
+
+    def __init__(self, name: str, words: str) -> None:
+        super().__init__(name)
+        self._text = words
+
+    def write(self, words: str) -> None:
+        if words != self._text:
+            self._text = words
+            self.update()
+
+    def note(self, attribute: str, value: str | None) -> None:
+        """Set an attribute, or take it away."""
+        if self._props.get(attribute) != value:
+            if value is None:
+                self._props.pop(attribute, None)
+            else:
+                self._props[attribute] = value
+            self.update()
+
+
+def tag(name: str, classes: str = "") -> Element:
+    return ui.element(name).classes(classes)
+
+
+def text(name: str, words: str, classes: str = "") -> Text:
+    return Text(name, words).classes(classes)
+
+
+def title(words: str, crumb: tuple[str, str] | None = None) -> None:
+    """The page's heading, and above it the way back: its name and address."""
+    ui.page_title(f"{words} · Kafkaesque")
+    if crumb is not None:
+        ui.link(*crumb).classes("k-crumb")
+    text("h1", words)
+
+
+@contextmanager
+def panel(heading: str = "") -> Iterator[None]:
+    with tag("section", "k-panel"):
+        if heading:
+            text("h2", heading)
+        yield
+
+
+def live(poller: Poller, draw: Callable[[View], None]) -> None:
+    """Draw now, and again after every look at the cluster, as long as the page is there."""
+    drawn = -1
+
+    def check() -> None:
+        nonlocal drawn
+        if poller.view.version != drawn:
+            drawn = poller.view.version
+            draw(poller.view)
+
+    check()
+    ui.timer(CHECK_S, check)
+
+
+def link(words: str, address: str) -> dict[str, str]:
+    """A cell of a column of kind link."""
+    return {"text": words, "href": address}

@@ -1,0 +1,153 @@
+"""The live tail on a topic's page: starts and stops it, sends what is new, shows one record.
+
+Nothing is read before `start`, nor after `pause` or after the page is left. The reader's thread
+only fills a TailView; a timer on the page's side takes from it, at most ten times a second.
+Below: tail_view.py, client/tail.py, web/tail.js.
+"""
+
+import time
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from nicegui import ui
+from nicegui.element import Element
+from nicegui.events import GenericEventArguments
+
+from kafkaesque.client.record import Record
+from kafkaesque.client.tail import Tail
+from kafkaesque.console.pages.parts import tag, text
+from kafkaesque.console.poller import Poller
+from kafkaesque.console.record_text import kind, preview, whole
+from kafkaesque.console.tail_view import CAPACITY, INTERVAL_S, Changes, Row, TailView, byte_size
+
+
+class TailPanel(Element, component="../web/tail.js"):
+    def __init__(self, poller: Poller, topic: str) -> None:
+        super().__init__()
+        self._poller = poller
+        self._topic = topic
+        self._view = TailView()
+        self._needle = ""
+        self._tail: Tail | None = None
+        self._problem: str | None = None
+        self._enter("idle")
+        self.on("start", self._start)
+        self.on("pause", self._pause)
+        self.on("clear", self._view.clear)
+        self.on("filter", self._filter)
+        self.on("open", self._open)
+        self._dialog = ui.dialog()
+        ui.timer(INTERVAL_S, self._send)
+
+    def _start(self, event: GenericEventArguments) -> None:
+        self._stop()
+        self._problem = None
+        self._tail = self._poller.open_tail(
+            self._topic,
+            # Whoever speaks to the server need not be our page: no more than is shown anyway.
+            last=max(0, min(int(event.args["last"]), CAPACITY)),
+            deliver=self._view.add,
+            fail=self._note,
+        )
+        self._enter("live")
+
+    def _pause(self) -> None:
+        self._stop()
+        self._enter("paused")
+
+    def _filter(self, event: GenericEventArguments) -> None:
+        self._needle = str(event.args)
+        self._view.filter(self._needle)
+
+    def _note(self, problem: str) -> None:
+        """In the reader's thread: the page finds it at its next turn."""
+        self._problem = problem
+
+    def _send(self) -> None:
+        if self._problem is not None and self._props["state"] == "live":
+            self._pause()
+        if changes := self._view.changes(time.monotonic()):
+            self.run_method("update", _message(changes, self._needle))
+
+    def _open(self, event: GenericEventArguments) -> None:
+        record = self._view.find(int(event.args))
+        self._dialog.clear()
+        with self._dialog, tag("div", "k-record").props('role="document"'):
+            if record is None:
+                text("p", "This record is no longer kept here.")
+            else:
+                _draw_record(record)
+            with tag("div", "k-actions"):
+                if record is not None:
+                    copy = text("button", "Copy value", "k-button").props('type="button"')
+                    copy.on("click", lambda: ui.clipboard.write(whole(record.value)))
+                close = text("button", "Close", "k-button k-primary").props('type="button"')
+                close.on("click", self._dialog.close)
+        self._dialog.open()
+
+    def _enter(self, state: str) -> None:
+        self._props["state"] = state
+        self._props["problem"] = self._problem or ""
+        self.update()
+
+    def _stop(self) -> None:
+        if self._tail is not None:
+            self._tail.stop()
+            self._tail = None
+
+    def _handle_delete(self) -> None:
+        # The page was left, or the browser is gone.
+        self._stop()
+        super()._handle_delete()
+
+
+def _message(changes: Changes, needle: str) -> dict[str, Any]:
+    return {
+        "rows": [_row(row) for row in changes.rows],
+        "replace": changes.replace,
+        "kept": changes.kept,
+        "counts": asdict(changes.counts),
+        "needle": needle,
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    record = row.record
+    return {
+        "number": row.number,
+        "time": _clock_time(record.timestamp_ms),
+        "partition": record.partition,
+        "offset": record.offset,
+        "key": preview(record.key),
+        "key_null": record.key is None,
+        "value": preview(record.value),
+        "value_null": record.value is None,
+    }
+
+
+def _draw_record(record: Record) -> None:
+    text("h2", f"Partition {record.partition}, offset {record.offset}")
+    text("div", f"{_moment(record.timestamp_ms)} · {byte_size(record):,} bytes", "k-meta")
+    for name, value in record.headers:
+        text("h3", f"Header {name}")
+        text("pre", whole(value))
+    for name, data in (("Key", record.key), ("Value", record.value)):
+        text("h3", f"{name} · {kind(data)}")
+        text("pre", whole(data)).props(f'data-part="{name.lower()}"')
+
+
+def _clock_time(timestamp_ms: int | None) -> str:
+    moment = _moment(timestamp_ms)
+    return moment[11:23] if timestamp_ms is not None else moment
+
+
+def _moment(timestamp_ms: int | None) -> str:
+    """UTC, as the command line prints it, so that both can be compared."""
+    if timestamp_ms is None:
+        return "no time"
+    try:
+        moment = datetime.fromtimestamp(timestamp_ms / 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return f"{timestamp_ms} ms"
+    return moment.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + " UTC"
