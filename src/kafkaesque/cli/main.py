@@ -6,12 +6,16 @@ start-up time of a broker.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kafkaesque.cli import broker, topic
+from kafkaesque.cli import broker, cluster, console, demo, group, topic, up
+from kafkaesque.cli.connecting import ClusterCommand
 from kafkaesque.cli.output import CommandError
+from kafkaesque.cli.settings_file import DEFAULT_FILE, defaults, read_settings
+from kafkaesque.client.connection import ClusterError
 from kafkaesque.errors import StartError
 
 app = typer.Typer(
@@ -41,6 +45,18 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit
 
 
+def _take_settings(context: typer.Context, path: Path | None) -> Path | None:
+    if path is None and not DEFAULT_FILE.is_file():
+        return None
+    try:
+        settings = read_settings(path or DEFAULT_FILE)
+        context.default_map = defaults(context.command, settings, path or DEFAULT_FILE)
+    except CommandError:
+        if not context.resilient_parsing:  # A completion says nothing.
+            raise
+    return path
+
+
 @app.callback()
 def options(
     _version: Annotated[
@@ -49,17 +65,34 @@ def options(
             "--version", callback=_print_version, is_eager=True, help="Print the version."
         ),
     ] = False,
+    _config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            envvar="KAFKAESQUE_CONFIG",
+            callback=_take_settings,
+            is_eager=True,
+            metavar="FILE",
+            show_default="kafkaesque.toml, if it is there",
+            help="File of defaults for options.",
+        ),
+    ] = None,
 ) -> None:
     """An event-streaming platform that speaks Kafka's protocol."""
 
 
 app.command()(broker.broker)
+app.command()(up.up)
+app.command(cls=ClusterCommand)(console.console)
 app.add_typer(topic.app)
+app.add_typer(group.app)
+app.add_typer(cluster.app)
+app.add_typer(demo.app)
 
 
 def main(args: Sequence[str] | None = None) -> None:
     try:
         app(args)
-    except (CommandError, StartError) as error:
+    except (ClusterError, CommandError, StartError) as error:
         typer.echo(f"kafkaesque: {error}", err=True)
         raise SystemExit(1) from None
