@@ -348,7 +348,8 @@ def test_14_describe_configs_tells_the_real_values_and_where_they_come_from(peer
     assert plain["message.timestamp.type"].value == "CreateTime"
     offsets = foreign.topic_configs(peer.bootstrap, "__consumer_offsets")
     assert offsets["cleanup.policy"].value == "compact"
-    node = foreign.configs(peer.bootstrap, ResourceType.BROKER, "1")
+    (node_id,) = foreign.admin(peer.bootstrap).list_topics(timeout=20).brokers
+    node = foreign.configs(peer.bootstrap, ResourceType.BROKER, str(node_id))
     assert node["log.retention.bytes"].value == "-1"
 
 

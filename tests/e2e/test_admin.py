@@ -246,7 +246,7 @@ def test_the_cluster_is_one_node_with_an_id_that_stays(
     described = foreign.admin(broker.bootstrap).describe_cluster().result(TIMEOUT_S)
     (node,) = described.nodes
     assert (node.id, f"{node.host}:{node.port}") == (0, broker.bootstrap)
-    assert described.controller.id == 1
+    assert described.controller.id == 0
     assert python.describe_cluster()["cluster_id"] == described.cluster_id
     meta = (broker.data_dir / "meta.properties").read_text()
     assert f"cluster.id={described.cluster_id}" in meta
