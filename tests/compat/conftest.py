@@ -7,6 +7,7 @@ with a `client` and a `cell` parameter becomes one cell of the table that is pri
 from collections.abc import Generator, Iterator
 
 import pytest
+from tests.compat.apache_kafka import ApacheKafka
 from tests.compat.drivers import ForeignClient
 from tests.compat.peer import Peer, running_peer
 from tests.compat.table import Table
@@ -19,6 +20,15 @@ def peer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Peer]:
     """One broker for all tests of a module; each test uses topics and groups of its own."""
     with running_peer(tmp_path_factory.mktemp("peer") / "data") as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def apache_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKafka]:
+    """Apache Kafka itself, for what of ours is to run against any cluster; topics as above."""
+    running = ApacheKafka(tmp_path_factory.mktemp("apache") / "data")
+    running.start()
+    yield running
+    running.stop()
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,4 +1,4 @@
-"""The command line of topics against the peer: the same commands on Apache Kafka and on ours.
+"""`kafkaesque topic` commands on Apache Kafka itself. What they do on our broker is in tests/e2e/.
 
 The session of seeds/002 without what only the node's number changes, then the other commands.
 """
@@ -10,14 +10,14 @@ from collections.abc import Callable
 import pytest
 from tests import foreign
 from tests.commands import Commands, Done
-from tests.compat.peer import Peer
+from tests.compat.apache_kafka import ApacheKafka
 
 pytestmark = pytest.mark.compat
 
 
 @pytest.fixture
-def commands(peer: Peer, capfd: pytest.CaptureFixture[str]) -> Commands:
-    return Commands(peer.bootstrap, capfd)
+def commands(apache_kafka: ApacheKafka, capfd: pytest.CaptureFixture[str]) -> Commands:
+    return Commands(apache_kafka.bootstrap, capfd)
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_the_session_of_the_seeds(
     ]
     assert high_watermarks(commands, topic) == ["0", "0", "0"]
     for offset, text in enumerate(["test\n", "test2\n"]):
-        sent = produce(text, topic, "-k", "key1").out
+        sent = produce(text, topic, "-k", "key1").out.splitlines()[1]
         assert sent.startswith(f"Sent record to partition 2 at offset {offset} with timestamp ")
     assert high_watermarks(commands, topic) == ["0", "0", "2"]
     for group in (foreign.name("group"), foreign.name("group2")):

@@ -1,7 +1,4 @@
-"""The console before any Kafka: the same page, the same tail, with nothing of ours behind it.
-
-`KAFKAESQUE_COMPAT_PEER=apache make compat` runs it before Apache Kafka.
-"""
+"""The console on Apache Kafka itself: the same page, the same tail, with nothing of ours behind."""
 
 from collections.abc import Iterator
 
@@ -9,7 +6,7 @@ import pytest
 from confluent_kafka import TopicPartition
 from playwright.sync_api import Page, expect
 from tests import foreign
-from tests.compat.peer import Peer
+from tests.compat.apache_kafka import ApacheKafka
 from tests.console_page import open_browser, watched_page
 from tests.console_process import ConsoleProcess
 
@@ -17,20 +14,20 @@ pytestmark = pytest.mark.compat
 
 
 @pytest.fixture(scope="module")
-def page(peer: Peer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+def page(apache_kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     log_path = tmp_path_factory.mktemp("console") / "console.log"
     with (
         open_browser() as browser,
-        ConsoleProcess(peer.bootstrap, log_path) as console,
+        ConsoleProcess(apache_kafka.bootstrap, log_path) as console,
         watched_page(browser, console.url) as opened,
     ):
         yield opened
         assert console.complaints == ""
 
 
-def test_topics_have_counts_sizes_and_rates(peer: Peer, page: Page) -> None:
-    topic = foreign.create_topic(peer.bootstrap, partitions=3)
-    foreign.produce(peer.bootstrap, topic, ["x" * 500] * 4)
+def test_topics_have_counts_sizes_and_rates(apache_kafka: ApacheKafka, page: Page) -> None:
+    topic = foreign.create_topic(apache_kafka.bootstrap, partitions=3)
+    foreign.produce(apache_kafka.bootstrap, topic, ["x" * 500] * 4)
     page.goto("/topics")
     expect(page.locator(".k-link-state")).to_have_text("Healthy")
     row = page.locator(f"[data-row={topic}]")
@@ -40,24 +37,24 @@ def test_topics_have_counts_sizes_and_rates(peer: Peer, page: Page) -> None:
     expect(row.locator("[data-cell=rate]")).to_contain_text("/s")
 
 
-def test_a_topic_opens_and_its_tail_runs(peer: Peer, page: Page) -> None:
-    topic = foreign.create_topic(peer.bootstrap)
-    foreign.produce(peer.bootstrap, topic, ["one", "two"])
+def test_a_topic_opens_and_its_tail_runs(apache_kafka: ApacheKafka, page: Page) -> None:
+    topic = foreign.create_topic(apache_kafka.bootstrap)
+    foreign.produce(apache_kafka.bootstrap, topic, ["one", "two"])
     page.goto(f"/topics/{topic}")
     page.locator(".k-tail").get_by_role("button", name="Start").click()
     rows = page.locator(".k-records tbody tr")
     expect(rows).to_have_count(2)
-    foreign.produce(peer.bootstrap, topic, ["three"])
+    foreign.produce(apache_kafka.bootstrap, topic, ["three"])
     expect(rows.first).to_contain_text("three")
     page.get_by_text("Settings").click()
     expect(page.locator("[data-row='cleanup.policy'] [data-cell=value]")).to_have_text("delete")
 
 
-def test_groups_show_members_and_lag(peer: Peer, page: Page) -> None:
-    topic = foreign.create_topic(peer.bootstrap)
-    foreign.produce(peer.bootstrap, topic, ["x"] * 6)
+def test_groups_show_members_and_lag(apache_kafka: ApacheKafka, page: Page) -> None:
+    topic = foreign.create_topic(apache_kafka.bootstrap)
+    foreign.produce(apache_kafka.bootstrap, topic, ["x"] * 6)
     group = foreign.name("group")
-    reader = foreign.consumer(peer.bootstrap, group)
+    reader = foreign.consumer(apache_kafka.bootstrap, group)
     try:
         reader.subscribe([topic])
         message = reader.poll(foreign.TIMEOUT_S)

@@ -17,24 +17,16 @@ PROTOCOLS = ["classic", "consumer"]
 pytestmark = pytest.mark.compat
 
 
-@pytest.fixture(scope="module")
-def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKafka]:
-    running = ApacheKafka(tmp_path_factory.mktemp("kafka") / "data")
-    running.start()
-    yield running
-    running.stop()
+@pytest.fixture
+def commands(apache_kafka: ApacheKafka, capfd: pytest.CaptureFixture[str]) -> Commands:
+    return Commands(apache_kafka.bootstrap, capfd)
 
 
 @pytest.fixture
-def commands(kafka: ApacheKafka, capfd: pytest.CaptureFixture[str]) -> Commands:
-    return Commands(kafka.bootstrap, capfd)
-
-
-@pytest.fixture
-def topic(kafka: ApacheKafka) -> str:
+def topic(apache_kafka: ApacheKafka) -> str:
     """Two partitions, with three records in the second."""
-    made = foreign.create_topic(kafka.bootstrap, partitions=2)
-    foreign.produce(kafka.bootstrap, made, ["a", "b", "c"], 1, [1000, 2000, 3000])
+    made = foreign.create_topic(apache_kafka.bootstrap, partitions=2)
+    foreign.produce(apache_kafka.bootstrap, made, ["a", "b", "c"], 1, [1000, 2000, 3000])
     return made
 
 

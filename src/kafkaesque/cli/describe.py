@@ -75,10 +75,7 @@ def _summary(topic: "Topic", *, print_all: bool) -> list[Row]:
         SETTING_HEADS,
         ("partition_count", len(topic.partitions), "false", "false"),
         ("replication_factor", topic.replicas, "false", "false"),
-        *(
-            (it.name, it.value, _boolean(it.read_only), _boolean(it.sensitive))  #
-            for it in shown
-        ),
+        *((it.name, it.value, _boolean(it.read_only), _boolean(it.sensitive)) for it in shown),
     ]
 
 
