@@ -11,10 +11,16 @@ from typing import Annotated
 
 import typer
 
-from kafkaesque.cli import broker, cluster, console, demo, group, topic, up
+from kafkaesque.cli.broker import broker
+from kafkaesque.cli.cluster.app import app as cluster
 from kafkaesque.cli.connecting import ClusterCommand
+from kafkaesque.cli.console import console
+from kafkaesque.cli.demo import app as demo
+from kafkaesque.cli.group.app import app as group
 from kafkaesque.cli.output import CommandError
 from kafkaesque.cli.settings_file import DEFAULT_FILE, defaults, read_settings
+from kafkaesque.cli.topic.app import app as topic
+from kafkaesque.cli.up.command import up
 from kafkaesque.client.connection import ClusterError
 from kafkaesque.errors import StartError
 
@@ -81,13 +87,13 @@ def options(
     """An event-streaming platform that speaks Kafka's protocol."""
 
 
-app.command()(broker.broker)
-app.command()(up.up)
-app.command(cls=ClusterCommand)(console.console)
-app.add_typer(topic.app)
-app.add_typer(group.app)
-app.add_typer(cluster.app)
-app.add_typer(demo.app)
+app.command()(broker)
+app.command()(up)
+app.command(cls=ClusterCommand)(console)
+app.add_typer(topic)
+app.add_typer(group)
+app.add_typer(cluster)
+app.add_typer(demo)
 
 
 def main(args: Sequence[str] | None = None) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import typer
 
-from kafkaesque.cli.record_format import FormatError, Piece, parse_format
+from kafkaesque.cli.topic.record_format import FormatError, Piece, parse_format
 from kafkaesque.client.connection import DEFAULT_PORT, Address
 
 

@@ -1,6 +1,6 @@
 """A cluster as a whole: its brokers, and whether every partition has its leader and its replicas.
 
-All of it comes from one Metadata answer, so it is of one moment. Above: cli/cluster.py.
+All of it comes from one Metadata answer, so it is of one moment. Above: cli/cluster/.
 Below: admin.py, answers.py.
 """
 

@@ -1,7 +1,7 @@
 """Where to start in partitions, and where to end: said once for all of them, found for each.
 
-`resolve` asks the cluster what a position means in each partition. Above: cli/consume.py,
-cli/trim.py. Below: admin.py.
+`resolve` asks the cluster what a position means in each partition. Above: cli/topic/consume.py,
+cli/topic/trim.py. Below: admin.py.
 """
 
 from collections.abc import Mapping, Sequence

@@ -3,7 +3,7 @@
 A reader is polled, tells each record once, and is closed. `PartitionReader` ends by itself if it
 was given where. `GroupReader` commits what its owner has `accept`ed: at the latest
 COMMIT_INTERVAL_S after, when partitions move to another member, and when it is closed.
-Above: cli/consume.py; tail.py for `record_of`. Below: connection.py, answers.py.
+Above: cli/topic/consume.py; tail.py for `record_of`. Below: connection.py, answers.py.
 """
 
 import time

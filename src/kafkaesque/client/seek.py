@@ -4,7 +4,7 @@ offsets that somebody has written down.
 Only a group without members can be moved: a member would go on from where it is, and commit over
 it. START, END and a time move all partitions of the topics that the group has committed, and, if
 asked, of others; a list of offsets moves exactly what it lists.
-Above: cli/group.py. Below: groups.py, offsets.py, admin.py.
+Above: cli/group/seek.py. Below: groups.py, offsets.py, admin.py.
 """
 
 from collections.abc import Collection, Mapping

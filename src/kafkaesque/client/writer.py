@@ -2,7 +2,7 @@
 
 `send` returns at once; `delivered` is called, in order per partition, with each record as the
 cluster has taken it: its partition, offset and time. What is refused is raised by the next `send`
-or by `finish`. Above: cli/produce.py. Below: connection.py, answers.py.
+or by `finish`. Above: cli/topic/produce.py. Below: connection.py, answers.py.
 """
 
 from collections.abc import Callable

@@ -8,9 +8,9 @@ import typer
 from tests.broker_process import free_port
 from tests.unit.cli.conftest import Result
 
+from kafkaesque.cli.group.seek import parse_target, parse_topics, read_offsets
 from kafkaesque.cli.moments import parse_moment
 from kafkaesque.cli.output import CommandError
-from kafkaesque.cli.seeking import parse_target, parse_topics, read_offsets
 from kafkaesque.client.seek import End, Moment
 from kafkaesque.types import TopicPartition
 

@@ -6,7 +6,7 @@ import pytest
 from tests.broker_process import free_port
 
 from kafkaesque.cli.output import CommandError
-from kafkaesque.cli.ports import IPV4, loopback, require_free
+from kafkaesque.cli.up.ports import IPV4, loopback, require_free
 from kafkaesque.client.connection import Address
 
 

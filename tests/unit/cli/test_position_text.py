@@ -5,7 +5,7 @@ import time
 import pytest
 import typer
 
-from kafkaesque.cli.position_text import Span, parse_position, parse_span
+from kafkaesque.cli.topic.position_text import Span, parse_position, parse_span
 from kafkaesque.client.positions import END, START, Anchor, Position
 
 JUNE = Position(Anchor.TIME, 1_625_049_829_000)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafkaesque.cli.record_format import Field, FormatError, Literal, parse_format
+from kafkaesque.cli.topic.record_format import Field, FormatError, Literal, parse_format
 
 
 def test_a_format_is_fields_and_what_stands_between_them() -> None:

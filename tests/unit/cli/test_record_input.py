@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkaesque.cli.record_format import FormatError, parse_format
-from kafkaesque.cli.record_input import InputError, records, require_readable
-from kafkaesque.cli.record_print import format_printer
+from kafkaesque.cli.topic.record_format import FormatError, parse_format
+from kafkaesque.cli.topic.record_input import InputError, records, require_readable
+from kafkaesque.cli.topic.record_print import format_printer
 from kafkaesque.client.record import Record
 
 TEMPLATE = Record("orders", b"given", b"")

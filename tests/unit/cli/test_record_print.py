@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from kafkaesque.cli.record_format import parse_format
-from kafkaesque.cli.record_print import format_printer, json_printer
+from kafkaesque.cli.topic.record_format import parse_format
+from kafkaesque.cli.topic.record_print import format_printer, json_printer
 from kafkaesque.client.record import Record
 
 RECORD = Record(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kafkaesque.cli.output import CommandError
-from kafkaesque.cli.reset import delete_all
+from kafkaesque.cli.up.reset import delete_all
 from kafkaesque.errors import StartError
 from kafkaesque.log.directory import DataDirectory
 from kafkaesque.log.files import OsFiles

@@ -1,7 +1,7 @@
 """`kafkaesque cluster offsets`: how far groups are behind, one line per partition.
 
 The layout is the one rpk had when it had this command. Unlike that one it does not need a consumer
-that runs: what a group has committed is enough. Above: cluster.py. Below: client/groups.py,
+that runs: what a group has committed is enough. Above: app.py. Below: client/groups.py,
 imported on use because it loads librdkafka.
 """
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kafkaesque.cli.connecting import connect
-from kafkaesque.cli.group_names import complete_groups
+from kafkaesque.cli.group.names import complete_groups
 from kafkaesque.cli.output import Format, OutputFormat, echo_data, echo_grid
 from kafkaesque.cli.reports import complain_of_groups
 

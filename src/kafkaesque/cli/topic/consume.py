@@ -14,10 +14,10 @@ import typer
 from kafkaesque.cli.connecting import connect
 from kafkaesque.cli.options import parse_format_option, parse_numbers
 from kafkaesque.cli.output import CommandError
-from kafkaesque.cli.position_text import Span, parse_span
-from kafkaesque.cli.record_print import Printer, format_printer, json_printer
 from kafkaesque.cli.stopping import StopRequest
-from kafkaesque.cli.topic_names import TopicNames, choose_partitions, partitions_of
+from kafkaesque.cli.topic.names import TopicNames, choose_partitions, partitions_of
+from kafkaesque.cli.topic.position_text import Span, parse_span
+from kafkaesque.cli.topic.record_print import Printer, format_printer, json_printer
 from kafkaesque.client.positions import END, START, resolve, within
 
 if TYPE_CHECKING:

@@ -22,12 +22,12 @@ import typer
 from kafkaesque.cli.broker import DEFAULT_DATA_DIR, is_on_command_line
 from kafkaesque.cli.console import DEFAULT_PORT as CONSOLE_PORT
 from kafkaesque.cli.demo import TOPIC
-from kafkaesque.cli.ports import IPV4, loopback, require_free
-from kafkaesque.cli.reset import delete_all
+from kafkaesque.cli.up.ports import IPV4, loopback, require_free
+from kafkaesque.cli.up.reset import delete_all
 from kafkaesque.client.connection import DEFAULT_PORT, Address
 
 if TYPE_CHECKING:
-    from kafkaesque.cli.processes import Program
+    from kafkaesque.cli.up.processes import Program
 
 COURSE_PORT = 19092
 
@@ -101,7 +101,7 @@ def up(
 def _run(platform: Platform, listen: list[Address]) -> None:
     import asyncio
 
-    from kafkaesque.cli.supervisor import supervise
+    from kafkaesque.cli.up.supervisor import supervise
 
     # As other tools end when nobody reads what they print; the processes then end with this one.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -111,7 +111,7 @@ def _run(platform: Platform, listen: list[Address]) -> None:
 
 def _programs(platform: Platform, listen: list[Address]) -> "list[Program]":
     """The broker, and then the others."""
-    from kafkaesque.cli.processes import Program
+    from kafkaesque.cli.up.processes import Program
 
     data = ("--data-dir", str(platform.data_dir)) if platform.data_dir else ("--memory",)
     more = [part for address in listen for part in ("--listen", _listen(address))]

@@ -16,11 +16,11 @@ import typer
 from kafkaesque.cli.connecting import connect
 from kafkaesque.cli.options import Pair, parse_format_option, parse_header
 from kafkaesque.cli.output import CommandError
-from kafkaesque.cli.record_format import Field, Piece
-from kafkaesque.cli.record_input import InputError, records, require_readable
-from kafkaesque.cli.record_print import Printer, format_printer, utc
 from kafkaesque.cli.stopping import INTERRUPTED
-from kafkaesque.cli.topic_names import TopicName, choose_partitions, partitions_of
+from kafkaesque.cli.topic.names import TopicName, choose_partitions, partitions_of
+from kafkaesque.cli.topic.record_format import Field, Piece
+from kafkaesque.cli.topic.record_input import InputError, records, require_readable
+from kafkaesque.cli.topic.record_print import Printer, format_printer, utc
 from kafkaesque.client.record import UNKNOWN, Record
 
 if TYPE_CHECKING:

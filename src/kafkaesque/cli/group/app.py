@@ -1,7 +1,7 @@
 """`kafkaesque group …`: list, describe, delete and move the consumer groups of any Kafka cluster.
 
 The shape of the output is rpk's. A command over several groups does all it can, reports each, and
-ends with exit code 1 if one failed. Below: seeking.py; client/groups.py,
+ends with exit code 1 if one failed. Below: seek.py; client/groups.py,
 imported on use because it loads librdkafka.
 """
 
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kafkaesque.cli.connecting import ClusterCommand, ClusterGroup, connect
-from kafkaesque.cli.group_names import GroupNames
+from kafkaesque.cli.group.names import GroupNames
+from kafkaesque.cli.group.seek import seek
 from kafkaesque.cli.output import Format, OutputFormat, echo_columns, echo_data, echo_table
 from kafkaesque.cli.reports import complain_of_groups, report
-from kafkaesque.cli.seeking import seek
 
 if TYPE_CHECKING:
     from kafkaesque.client.groups import Group, Lag

@@ -1,4 +1,4 @@
-"""`python -m kafkaesque.cli.child broker …`: the same command, but one that ends with its parent.
+"""`python -m kafkaesque.cli.up.child broker …`: the same command, ending with its parent.
 
 Its standard input is a pipe that only the parent holds. However the parent ends, kill -9 included,
 the pipe then ends too, and the command is told to stop as by SIGTERM. Above: processes.py.

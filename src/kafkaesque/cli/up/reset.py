@@ -1,6 +1,7 @@
 """Emptying a data directory: only one that is ours, and that no broker holds.
 
-The directory itself stays, as it may be a mount or a link. Above: up.py. Below: log/directory.py.
+The directory itself stays, as it may be a mount or a link.
+Above: command.py. Below: log/directory.py.
 """
 
 import shutil

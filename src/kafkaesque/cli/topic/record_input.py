@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
-from kafkaesque.cli.record_format import LENGTHS, TEXTS, Field, FormatError, Literal, Piece
+from kafkaesque.cli.topic.record_format import LENGTHS, TEXTS, Field, FormatError, Literal, Piece
 from kafkaesque.client.record import Headers, Record
 
 _CHUNK_BYTES = 1 << 16

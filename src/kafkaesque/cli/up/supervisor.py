@@ -1,7 +1,8 @@
 """The platform's processes: the broker first, then the others; the others first, then the broker.
 
 Nothing works without the broker, so its end is the end of all. Each of the others is started again
-when it ends, after a pause that grows while it keeps failing. Above: up.py. Below: processes.py.
+when it ends, after a pause that grows while it keeps failing.
+Above: command.py. Below: processes.py.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from kafkaesque.cli.output import CommandError
-from kafkaesque.cli.processes import Process, Program, Tell, running
+from kafkaesque.cli.up.processes import Process, Program, Tell, running
 
 _FIRST_PAUSE_S = 1.0
 _LONGEST_PAUSE_S = 30.0

@@ -1,7 +1,7 @@
 """`kafkaesque cluster …`: what a cluster is made of, whether it is well, how far groups are behind.
 
-The layout of `info` is rpk's. Below: health.py, lag.py; client/cluster.py, imported on use because
-it loads librdkafka.
+The layout of `info` is rpk's. Below: health.py, offsets.py; client/cluster.py, imported on use
+because it loads librdkafka.
 """
 
 from collections.abc import Callable
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kafkaesque.cli.cluster.health import health
+from kafkaesque.cli.cluster.offsets import offsets
 from kafkaesque.cli.connecting import ClusterCommand, ClusterGroup, connect
-from kafkaesque.cli.health import health
-from kafkaesque.cli.lag import offsets
 from kafkaesque.cli.output import Format, OutputFormat, echo_data, echo_section, echo_table
 
 if TYPE_CHECKING:

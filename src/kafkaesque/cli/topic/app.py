@@ -12,14 +12,14 @@ from typing import Annotated
 import typer
 
 from kafkaesque.cli.connecting import ClusterCommand, ClusterGroup, connect
-from kafkaesque.cli.consume import consume
-from kafkaesque.cli.describe import describe
 from kafkaesque.cli.options import Pair, parse_pair
 from kafkaesque.cli.output import CommandError, Format, OutputFormat, echo_data, echo_table
-from kafkaesque.cli.produce import produce
 from kafkaesque.cli.reports import report
-from kafkaesque.cli.topic_names import TopicNames
-from kafkaesque.cli.trim import trim
+from kafkaesque.cli.topic.consume import consume
+from kafkaesque.cli.topic.describe import describe
+from kafkaesque.cli.topic.names import TopicNames
+from kafkaesque.cli.topic.produce import produce
+from kafkaesque.cli.topic.trim import trim
 from kafkaesque.client.topics import Change
 
 app = typer.Typer(

@@ -1,7 +1,7 @@
 """Ports of this machine: which can be had, and a complaint that names the one that cannot.
 
 `localhost` may mean 127.0.0.1 or ::1, whichever a client's resolver says first, and a machine need
-not have the second. Above: up.py.
+not have the second. Above: command.py.
 """
 
 import errno

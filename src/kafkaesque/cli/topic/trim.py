@@ -13,9 +13,9 @@ import typer
 from kafkaesque.cli.connecting import connect
 from kafkaesque.cli.options import parse_numbers
 from kafkaesque.cli.output import CommandError, Format, OutputFormat, echo_data, echo_table
-from kafkaesque.cli.position_text import parse_position
 from kafkaesque.cli.stopping import INTERRUPTED
-from kafkaesque.cli.topic_names import TopicName, choose_partitions, partitions_of
+from kafkaesque.cli.topic.names import TopicName, choose_partitions, partitions_of
+from kafkaesque.cli.topic.position_text import parse_position
 from kafkaesque.client.positions import resolve
 
 if TYPE_CHECKING:

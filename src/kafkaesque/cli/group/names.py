@@ -1,6 +1,6 @@
 """Names of groups on the command line, and their completion by asking the cluster.
 
-Above: group.py, seeking.py, lag.py. Below: completion.py.
+Above: app.py, seek.py, cluster/offsets.py. Below: completion.py.
 """
 
 from collections.abc import Iterable

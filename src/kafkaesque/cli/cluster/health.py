@@ -1,7 +1,7 @@
 """`kafkaesque cluster health`: is every partition led, and does every replica keep up?
 
 Exit code 0 says healthy, 1 not. A watch prints what has changed, and outlives a cluster that is
-away. Above: cluster.py. Below: client/cluster.py, imported on use because it loads librdkafka.
+away. Above: app.py. Below: client/cluster.py, imported on use because it loads librdkafka.
 """
 
 import time

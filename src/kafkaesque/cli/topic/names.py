@@ -1,7 +1,7 @@
 """Names of topics on the command line: their completion by asking the cluster, and what is said of
 one that is not there.
 
-Above: topic.py, produce.py, consume.py, trim.py. Below: completion.py.
+Above: app.py, produce.py, consume.py, trim.py. Below: completion.py.
 """
 
 from collections.abc import Sequence

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import TypeAlias
 
-from kafkaesque.cli.record_format import LENGTHS, TEXTS, Field, Literal, Piece, strftime_of
+from kafkaesque.cli.topic.record_format import LENGTHS, TEXTS, Field, Literal, Piece, strftime_of
 from kafkaesque.client.record import Record
 
 Printer: TypeAlias = Callable[[Record], bytes]

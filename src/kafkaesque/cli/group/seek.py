@@ -3,7 +3,7 @@
 A file has one line per partition, TOPIC PARTITION OFFSET, with blanks between; empty lines are
 passed over. As with rpk, `--to` moves all partitions of topics that the group has committed, while
 the other two move exactly the partitions that they list, and need no --allow-new-topics.
-Above: group.py. Below: moments.py; client/seek.py, imported on use because it loads librdkafka.
+Above: app.py. Below: moments.py; client/seek.py, imported on use because it loads librdkafka.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kafkaesque.cli.connecting import connect
-from kafkaesque.cli.group_names import GroupName, complete_groups
+from kafkaesque.cli.group.names import GroupName, complete_groups
 from kafkaesque.cli.moments import parse_moment
 from kafkaesque.cli.output import CommandError, Format, OutputFormat, echo_data, echo_table
 from kafkaesque.types import TopicPartition

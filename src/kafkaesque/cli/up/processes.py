@@ -41,7 +41,7 @@ class Process:
     @classmethod
     async def start(cls, program: Program, tell: Tell) -> "Process":
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "kafkaesque.cli.child", *program.args),
+            *(sys.executable, "-m", "kafkaesque.cli.up.child", *program.args),
             stdin=PIPE,
             stdout=PIPE,
             stderr=STDOUT,

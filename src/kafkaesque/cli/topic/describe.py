@@ -13,7 +13,7 @@ import typer
 from kafkaesque.cli.connecting import connect
 from kafkaesque.cli.output import CommandError, Format, OutputFormat, Row, echo_data, echo_grid
 from kafkaesque.cli.reports import complain
-from kafkaesque.cli.topic_names import TopicNames
+from kafkaesque.cli.topic.names import TopicNames
 
 if TYPE_CHECKING:
     from kafkaesque.client.topics import PartitionState, Setting, Topic
