@@ -9,6 +9,7 @@ BIN := $(VENV)/bin
 UV_VERSION := 0.13.7
 UV := VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv
 READY := $(VENV)/.ready
+BROWSER := $(VENV)/.browser
 
 .DEFAULT_GOAL := help
 .PHONY: help venv lock up test check format compat crash fuzz bench bench-fixture clean
@@ -24,6 +25,10 @@ $(READY): requirements.lock pyproject.toml
 	$(UV) pip install --quiet --require-hashes -r requirements.lock
 	$(UV) pip install --quiet --no-deps --editable .
 	@touch $@
+
+# The console's tests need a Chromium: found, or fetched once, before any test has to wait for it.
+$(BROWSER): $(READY)
+	@$(BIN)/python scripts/browser.py && touch $@ || echo "the console's tests will be skipped" >&2
 
 venv: $(READY)
 
@@ -43,10 +48,10 @@ format: $(READY)
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-test: $(READY)
+test: $(READY) $(BROWSER)
 	$(BIN)/pytest
 
-compat: $(READY)
+compat: $(READY) $(BROWSER)
 	$(BIN)/pytest -m compat tests/compat
 
 crash: $(READY)

@@ -26,7 +26,7 @@ from kafkaesque.errors import StartError
 
 app = typer.Typer(
     name="kafkaesque",
-    epilog="Start with: kafkaesque broker, then kafkaesque topic create orders -p 3",
+    epilog="Start with: kafkaesque up, then, in another terminal, kafkaesque topic list",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
