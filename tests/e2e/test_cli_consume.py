@@ -181,7 +181,7 @@ def test_a_group_commits_what_it_printed_while_it_goes_on(
 ) -> None:
     monkeypatch.setattr(reader, "COMMIT_INTERVAL_S", 0.0)
     connection = Connection(brokers=tuple(parse_brokers(commands.bootstrap)))
-    member = reader.GroupReader(connection, "one", ["orders"], "earliest")
+    member = reader.GroupReader(connection, "one", ["orders"], "earliest", print)
     read = 0
     try:
         while read < 6:
@@ -234,7 +234,34 @@ def test_ctrl_c_ends_it_at_once_though_the_broker_is_gone(tmp_path: Path) -> Non
             process.send_signal(signal.SIGINT)
             _, told = process.communicate(timeout=20)
     assert process.returncode == 1
-    assert told.startswith(f"kafkaesque: nothing answers at {broker.bootstrap} ")
+    last = told.splitlines()[-1]
+    assert last.startswith("kafkaesque: what was read last is not committed, and will be read ")
+    assert f"nothing answers at {broker.bootstrap} " in last
+
+
+@pytest.mark.parametrize("more", [[], ["-g", "one"]], ids=["alone", "in a group"])
+def test_a_broker_that_goes_away_and_comes_back_is_told_of(tmp_path: Path, more: list[str]) -> None:
+    with BrokerProcess(tmp_path / "data") as broker:
+        foreign.create_topic(broker.bootstrap, "orders")
+        foreign.produce(broker.bootstrap, "orders", ["a"])
+        command = [str(COMMAND), "topic", "consume", "orders", *more, *FORM, "-n", "2"]
+        with subprocess.Popen(
+            [*command, "-b", broker.bootstrap],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert lines(process, 1) == ["0/0=a"]
+            assert process.stderr is not None
+            broker.kill()
+            away = process.stderr.readline()
+            broker.start()
+            foreign.produce(broker.bootstrap, "orders", ["b"])
+            printed, back = process.communicate(timeout=60)
+    where = f"kafkaesque: nothing answers at {broker.bootstrap}; "
+    assert away == f"{where}records will go on when something does\n"
+    assert (printed.strip(), back) == ("0/1=b", "kafkaesque: the broker is back\n")
+    assert process.returncode == 0
 
 
 def _members(commands: Commands, group: str) -> list[int]:

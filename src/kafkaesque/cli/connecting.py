@@ -43,6 +43,18 @@ class ClusterGroup(TyperGroup):
         self.params += _options()
 
 
+def cluster_commands(name: str, help_text: str, example: str) -> typer.Typer:
+    """A group of commands that talk to a cluster."""
+    return typer.Typer(
+        name=name,
+        cls=ClusterGroup,
+        help=help_text,
+        epilog=f"Example: {example}",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+    )
+
+
 def connection(context: typer.Context) -> Connection:
     given = {name: value for name, (_, value) in context.meta[_META].items()}
     return Connection(

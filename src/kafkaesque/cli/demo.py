@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kafkaesque.cli.connecting import ClusterCommand, ClusterGroup, connection
+from kafkaesque.cli.connecting import ClusterCommand, cluster_commands, connection
 from kafkaesque.cli.stopping import StopRequest
 from kafkaesque.client.connection import ClusterError
 from kafkaesque.demo.pace import Pace
@@ -22,13 +22,10 @@ TICKERS = "AAPL,AMZN,GOOG,META,MSFT,NFLX,NVDA,TSLA"
 
 _PATIENCE_S = 2.0
 
-app = typer.Typer(
-    name="demo",
-    cls=ClusterGroup,
-    help="Send made-up events to look at.",
-    epilog="Example: kafkaesque demo ticks --rate 100",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+app = cluster_commands(
+    "demo",
+    "Send made-up events to look at.",
+    "kafkaesque demo ticks --rate 100",
 )
 
 

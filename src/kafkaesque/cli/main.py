@@ -17,7 +17,7 @@ from kafkaesque.cli.connecting import ClusterCommand
 from kafkaesque.cli.console import console
 from kafkaesque.cli.demo import app as demo
 from kafkaesque.cli.group.app import app as group
-from kafkaesque.cli.output import CommandError
+from kafkaesque.cli.output import CommandError, tell
 from kafkaesque.cli.settings_file import DEFAULT_FILE, defaults, read_settings
 from kafkaesque.cli.topic.app import app as topic
 from kafkaesque.cli.up.command import up
@@ -100,5 +100,5 @@ def main(args: Sequence[str] | None = None) -> None:
     try:
         app(args)
     except (ClusterError, CommandError, StartError) as error:
-        typer.echo(f"kafkaesque: {error}", err=True)
+        tell(str(error))
         raise SystemExit(1) from None

@@ -41,6 +41,11 @@ def echo_data(value: object, form: Format) -> None:
         typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
+def tell(sentence: str) -> None:
+    """A word to the person at the terminal, beside what the command prints."""
+    typer.echo(f"kafkaesque: {sentence}", err=True)
+
+
 def echo_section(title: str) -> None:
     typer.echo(f"{title}\n{'=' * len(title)}")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from kafkaesque.cli.output import Format, echo_data, echo_table
+from kafkaesque.cli.output import Format, echo_data, echo_table, tell
 
 if TYPE_CHECKING:
     from kafkaesque.client.answers import Status
@@ -34,6 +34,6 @@ def complain_of_groups(groups: "Iterable[Group]") -> None:
 def complain(failures: Iterable[str]) -> None:
     lines = list(failures)
     for line in lines:
-        typer.echo(f"kafkaesque: {line}", err=True)
+        tell(line)
     if lines:
         raise typer.Exit(1)

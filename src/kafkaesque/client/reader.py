@@ -7,18 +7,23 @@ Above: cli/topic/consume.py; tail.py for `record_of`. Below: connection.py, answ
 """
 
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import confluent_kafka
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 
+from kafkaesque.client.absence import Absence
 from kafkaesque.client.answers import words_of
 from kafkaesque.client.connection import ClusterError, Connection
 from kafkaesque.client.record import UNKNOWN, Record
 from kafkaesque.types import TopicPartition
 
+Tell: TypeAlias = Callable[[str], None]
+"""Is told in a sentence when the cluster goes away, and when it is back."""
+
 COMMIT_INTERVAL_S = 5.0
+_WAITING = "records will go on when something does"
 _DAY_MS = 86_400_000
 
 
@@ -30,14 +35,18 @@ class PartitionReader:
         connection: Connection,
         starts: Mapping[TopicPartition, int],
         ends: Mapping[TopicPartition, int] | None,
+        tell: Tell,
         **settings: Any,
     ) -> None:
+        self._absence = Absence(connection, tell, _WAITING)
         self._ends = ends
         self._open = {
             place for place, start in starts.items() if ends is None or start < ends[place]
         }
         # librdkafka wants a group's name even from one who joins none.
-        self._consumer = _consumer(connection, "kafkaesque", enable_partition_eof=True, **settings)
+        self._consumer = _consumer(
+            connection, "kafkaesque", self._absence, enable_partition_eof=True, **settings
+        )
         self._consumer.assign(
             [confluent_kafka.TopicPartition(*place, starts[place]) for place in self._open]
         )
@@ -50,6 +59,7 @@ class PartitionReader:
         message = self._consumer.poll(timeout_s)
         if message is None:
             return None
+        self._absence.end()
         place, offset = _place(message), message.offset() or 0
         if _is_end_of_partition(message):
             self._close_if(place, offset)
@@ -74,13 +84,21 @@ class GroupReader:
     is_done = False
 
     def __init__(
-        self, connection: Connection, group: str, topics: Sequence[str], reset: str, **settings: Any
+        self,
+        connection: Connection,
+        group: str,
+        topics: Sequence[str],
+        reset: str,
+        tell: Tell,
+        **settings: Any,
     ) -> None:
         self._connection = connection
+        self._absence = Absence(connection, tell, _WAITING)
         self._commit_at: float | None = None
         self._consumer = _consumer(
             connection,
             group,
+            self._absence,
             auto_offset_reset=reset,
             enable_auto_offset_store=False,
             # A reader of the output may pause for as long as it likes.
@@ -93,7 +111,10 @@ class GroupReader:
         if self._commit_at is not None and time.monotonic() >= self._commit_at:
             self._try_to_commit()
         message = self._consumer.poll(timeout_s)
-        return None if message is None or _is_end_of_partition(message) else record_of(message)
+        if message is None or _is_end_of_partition(message):
+            return None
+        self._absence.end()
+        return record_of(message)
 
     def accept(self, record: Record) -> None:
         place = confluent_kafka.TopicPartition(record.topic, record.partition, record.offset + 1)
@@ -116,16 +137,15 @@ class GroupReader:
     def _commit(self) -> None:
         if self._commit_at is None:
             return
-        # A commit that nobody answers would hold up the close for as long as a session lasts.
-        self._connection.require_an_answer()
         try:
+            # A commit that nobody answers would hold up the close as long as a session lasts.
+            self._connection.require_an_answer()
             self._consumer.commit(asynchronous=False)
+        except ClusterError as error:
+            raise _uncommitted(str(error)) from None
         except KafkaException as error:
             if error.args[0].code() != KafkaError._NO_OFFSET:
-                raise ClusterError(
-                    f"what was read last is not committed ({words_of(error.args[0])}): "
-                    "the group will read it again"
-                ) from None
+                raise _uncommitted(words_of(error.args[0])) from None
         self._commit_at = None
 
     def _try_to_commit(self) -> None:
@@ -138,9 +158,14 @@ class GroupReader:
         self._try_to_commit()
 
 
-def _consumer(connection: Connection, group: str, **settings: Any) -> Consumer:
+def _uncommitted(why: str) -> ClusterError:
+    return ClusterError(f"what was read last is not committed, and will be read again: {why}")
+
+
+def _consumer(connection: Connection, group: str, absence: Absence, **settings: Any) -> Consumer:
     defaults = {"group_id": group, "enable_auto_commit": False, "auto_offset_reset": "earliest"}
-    return Consumer(connection.config(**(defaults | settings)))
+    config = connection.config(**(defaults | settings))
+    return Consumer({**config, "error_cb": absence.note})
 
 
 def _is_end_of_partition(message: Message) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, Producer
 
+from kafkaesque.client.absence import Absence
 from kafkaesque.client.admin import Admin
 from kafkaesque.client.connection import ClusterError, Connection
 from kafkaesque.demo.pace import Pace
@@ -40,10 +41,8 @@ class Sender:
         self.delivered = 0
         self.failed = 0
         self.reason: str | None = None
-        self._tell = tell
-        self._is_away = False
+        self._absence = Absence(connection, tell, "what is unsent waits for it")
         self._fatal: KafkaError | None = None
-        self._connection = connection
         settings = connection.config(
             partitioner="murmur2_random",
             enable_idempotence=True,
@@ -93,9 +92,7 @@ class Sender:
     def _note_delivery(self, error: KafkaError | None, _message: Any) -> None:
         if error is None:
             self.delivered += 1
-            if self._is_away:
-                self._is_away = False
-                self._tell("the broker is back")
+            self._absence.end()
         else:
             self.failed += 1
             self.reason = error.str()
@@ -104,7 +101,5 @@ class Sender:
         if error.fatal():
             # Not raised here: librdkafka's Python side may lose what a callback raises.
             self._fatal = error
-        elif error.code() == KafkaError._ALL_BROKERS_DOWN and not self._is_away:
-            self._is_away = True
-            where = self._connection.bootstrap_servers
-            self._tell(f"nothing answers at {where}; what is unsent waits for it")
+        else:
+            self._absence.note(error)

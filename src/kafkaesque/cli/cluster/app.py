@@ -12,19 +12,16 @@ import typer
 
 from kafkaesque.cli.cluster.health import health
 from kafkaesque.cli.cluster.offsets import offsets
-from kafkaesque.cli.connecting import ClusterCommand, ClusterGroup, connect
+from kafkaesque.cli.connecting import ClusterCommand, cluster_commands, connect
 from kafkaesque.cli.output import Format, OutputFormat, echo_data, echo_section, echo_table
 
 if TYPE_CHECKING:
     from kafkaesque.client.cluster import Cluster
 
-app = typer.Typer(
-    name="cluster",
-    cls=ClusterGroup,
-    help="Look at a cluster: its brokers, its health, its groups' lag.",
-    epilog="Example: kafkaesque cluster info && kafkaesque cluster offsets",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+app = cluster_commands(
+    "cluster",
+    "Look at a cluster: its brokers, its health, its groups' lag.",
+    "kafkaesque cluster info && kafkaesque cluster offsets",
 )
 
 

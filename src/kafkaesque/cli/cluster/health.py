@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kafkaesque.cli.connecting import connect
-from kafkaesque.cli.output import Format, OutputFormat, echo_columns, echo_data, echo_section
+from kafkaesque.cli.output import (
+    Format,
+    OutputFormat,
+    echo_columns,
+    echo_data,
+    echo_section,
+    tell,
+)
 from kafkaesque.client.connection import ClusterError
 
 if TYPE_CHECKING:
@@ -71,7 +78,7 @@ def _changes(context: typer.Context) -> "Iterator[Health]":
         found = _look_or_complain(context)
         if found != last:
             if isinstance(found, str):
-                typer.echo(f"kafkaesque: {found}", err=True)
+                tell(found)
             else:
                 yield found
         last = found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kafkaesque.cli.connecting import ClusterCommand, ClusterGroup, connect
+from kafkaesque.cli.connecting import ClusterCommand, cluster_commands, connect
 from kafkaesque.cli.group.names import GroupNames
 from kafkaesque.cli.group.seek import seek
 from kafkaesque.cli.output import Format, OutputFormat, echo_columns, echo_data, echo_table
@@ -18,13 +18,10 @@ from kafkaesque.cli.reports import complain_of_groups, report
 if TYPE_CHECKING:
     from kafkaesque.client.groups import Group, Lag
 
-app = typer.Typer(
-    name="group",
-    cls=ClusterGroup,
-    help="List, describe, delete and move consumer groups.",
-    epilog="Example: kafkaesque group list && kafkaesque group describe billing",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+app = cluster_commands(
+    "group",
+    "List, describe, delete and move consumer groups.",
+    "kafkaesque group list && kafkaesque group describe billing",
 )
 
 STATES = ("PreparingRebalance", "CompletingRebalance", "Stable", "Empty", "Dead", "Unknown")

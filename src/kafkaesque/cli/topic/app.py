@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from kafkaesque.cli.connecting import ClusterCommand, ClusterGroup, connect
+from kafkaesque.cli.connecting import ClusterCommand, cluster_commands, connect
 from kafkaesque.cli.options import Pair, parse_pair
 from kafkaesque.cli.output import CommandError, Format, OutputFormat, echo_data, echo_table
 from kafkaesque.cli.reports import report
@@ -22,13 +22,10 @@ from kafkaesque.cli.topic.produce import produce
 from kafkaesque.cli.topic.trim import trim
 from kafkaesque.client.topics import Change
 
-app = typer.Typer(
-    name="topic",
-    cls=ClusterGroup,
-    help="Make, list, describe, fill, read, change and delete topics.",
-    epilog="Example: kafkaesque topic create orders -p 3 && kafkaesque topic describe orders",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+app = cluster_commands(
+    "topic",
+    "Make, list, describe, fill, read, change and delete topics.",
+    "kafkaesque topic create orders -p 3 && kafkaesque topic describe orders",
 )
 
 

@@ -13,7 +13,7 @@ import typer
 
 from kafkaesque.cli.connecting import connect
 from kafkaesque.cli.options import parse_format_option, parse_numbers
-from kafkaesque.cli.output import CommandError
+from kafkaesque.cli.output import CommandError, tell
 from kafkaesque.cli.stopping import StopRequest
 from kafkaesque.cli.topic.names import TopicNames, choose_partitions, partitions_of
 from kafkaesque.cli.topic.position_text import Span, parse_span
@@ -129,7 +129,7 @@ def _partition_reader(
     starts = within(admin, resolve(admin, places, span.start))
     # A range is of what is there now: the command ends in any case.
     ends = None if span.end is None else within(admin, resolve(admin, places, span.end))
-    return PartitionReader(admin.connection, starts, ends, isolation_level=isolation)
+    return PartitionReader(admin.connection, starts, ends, tell, isolation_level=isolation)
 
 
 def _group_reader(
@@ -138,7 +138,7 @@ def _group_reader(
     from kafkaesque.client.reader import GroupReader
 
     reset = _RESETS[span.start]
-    return GroupReader(admin.connection, group, names, reset, isolation_level=isolation)
+    return GroupReader(admin.connection, group, names, reset, tell, isolation_level=isolation)
 
 
 def _print(reader: Reader, printer: Printer, limit: int) -> None:
