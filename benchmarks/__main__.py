@@ -57,6 +57,7 @@ def run(rounds: int, count: int) -> None:
                 ):
                     topic = f"{kind}-{number}"
                     drive.create_topic(peer.bootstrap, topic, **configs)
+                    drive.warm_memory(Path(directory), count * len(drive.VALUE))
                     results[kind].append(measure(peer, topic, count))
         finally:
             ours.stop()
