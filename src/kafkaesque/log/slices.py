@@ -121,6 +121,9 @@ class FileSlice:
         if start is not None and end is not None and 0 < end - start <= max_bytes:
             self._whole = True
             self.size = end - start
+            if limit >= segment.next_offset:
+                # A reader at the head comes back for what is appended next.
+                hints.note(segment.next_offset, end)
         else:
             self._whole = False
             self.size = max(1, min(max_bytes, (end or segment.size) - (start or 0)))

@@ -1,6 +1,8 @@
 """Appending, rolling and reading, on disk and in memory."""
 
+import os
 import struct
+from pathlib import Path
 
 import pytest
 from tests.unit.log.conftest import NewLog
@@ -20,6 +22,7 @@ from tests.unit.log.logs import (
 
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.disk import DiskSegments
+from kafkaesque.log.files import OsFiles
 from kafkaesque.log.log import Log, LogConfig
 from kafkaesque.log.segment_files import OpenFiles
 from kafkaesque.records.batch import batches as batches_of
@@ -283,6 +286,26 @@ def test_hints_from_before_a_truncation_are_forgotten(new_log: NewLog) -> None:
     batches = [append(log, size=size, fill=3) for size in (100, 50, 10, 200)]
     for number, batch in enumerate(batches):
         assert read(log, number + 1, max_bytes=1) == batch
+
+
+def test_a_reader_at_the_head_reads_nothing_but_what_is_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "orders-0").mkdir()
+    log = Log.open(DiskSegments(OsFiles(), str(tmp_path / "orders-0")), LogConfig())
+    reads = []
+
+    def preadv(descriptor: int, buffers: list[bytearray], *more: int) -> int:
+        reads.append(len(buffers[0]))
+        return original(descriptor, buffers, *more)
+
+    original = os.preadv
+    monkeypatch.setattr(os, "preadv", preadv)
+    for number in range(20):
+        batch = append(log, size=100 + number)
+        assert read(log, number) == batch
+        assert reads.pop() == len(batch)
+    assert reads == []
 
 
 def test_sealed_files_are_held_open_in_a_capped_number() -> None:
