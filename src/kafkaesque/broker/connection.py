@@ -231,7 +231,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._line.append(place := _Place())
                 place.chunks = chunks
             else:
-                self._transport.writelines(chunks)
+                self._write(chunks)
 
     def _own(self, task: asyncio.Task[None], tasks: set[asyncio.Task[None]]) -> None:
         """A fetch ends with its connection; what changes something is always brought to its end."""
@@ -255,8 +255,14 @@ class Connection(asyncio.BufferedProtocol):
         while line and line[0].chunks is not None and not self._closing:
             chunks = line.popleft().chunks
             if chunks:
-                self._transport.writelines(chunks)
+                self._write(chunks)
         self._catch_up()
+
+    def _write(self, chunks: list[Buffer]) -> None:
+        if len(chunks) == 1:
+            self._transport.write(chunks[0])
+        else:
+            self._transport.writelines(chunks)
 
     def _unsupported(self, header: RequestHeader) -> None:
         if header.api_key != API_VERSIONS:

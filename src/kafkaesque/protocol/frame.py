@@ -19,9 +19,16 @@ MAX_FRAME_BYTES: Final = 104_857_600
 _SIZE: Final = Struct(">i")
 
 
+_SMALL_BYTES: Final = 8192
+
+
 def frame(chunks: list[Buffer]) -> list[Buffer]:
-    """The chunks of a whole frame, for `transport.writelines`."""
-    return [_SIZE.pack(sum(map(len, chunks))), *chunks]
+    """The chunks of a whole frame, for `transport.writelines`. A small one is a single chunk:
+    copying it costs less than the bookkeeping for several.
+    """
+    size = sum(map(len, chunks))
+    whole = [_SIZE.pack(size), *chunks]
+    return whole if size > _SMALL_BYTES else [b"".join(whole)]
 
 
 def frame_size(buffer: Buffer, position: int = 0, limit: int = MAX_FRAME_BYTES) -> int:

@@ -1,6 +1,7 @@
 """Frames: the size in front, and the sizes that are refused.
 
-A frame is put together without copying its chunks, and its size is checked before it is read.
+A large frame is put together without copying its chunks, a small one is a single chunk; a size is
+checked before it is read.
 """
 
 import pytest
@@ -9,12 +10,16 @@ from kafkaesque.errors import DecodeError
 from kafkaesque.protocol.frame import MAX_FRAME_BYTES, SIZE_BYTES, frame, frame_size
 
 
-def test_a_frame_is_the_size_of_its_chunks_and_then_the_chunks_themselves() -> None:
-    records = memoryview(b"records")
+def test_a_large_frame_is_the_size_of_its_chunks_and_then_the_chunks_themselves() -> None:
+    records = memoryview(bytes(100_000))
     size, *chunks = frame([b"header", records])
-    assert size == b"\x00\x00\x00\x0d"
+    assert int.from_bytes(size) == 100_006
     assert chunks[1] is records
-    assert b"".join(frame([])) == bytes(4)
+
+
+def test_a_small_frame_is_one_chunk() -> None:
+    assert frame([b"header", memoryview(b"records")]) == [b"\x00\x00\x00\x0dheaderrecords"]
+    assert frame([]) == [bytes(4)]
 
 
 def test_the_size_is_read_where_the_frame_starts() -> None:
