@@ -19,6 +19,7 @@ from kafkaesque.broker.partition import Watcher
 from kafkaesque.broker.state_log import StateLog
 from kafkaesque.broker.storage import DiskStorage, MemoryStorage, Storage
 from kafkaesque.broker.topics import METADATA_TOPIC, OFFSETS_TOPIC, Topic, Topics
+from kafkaesque.broker.turn import Turn
 from kafkaesque.errors import KafkaError, StartError
 from kafkaesque.groups.group import GroupConfig
 from kafkaesque.groups.table import GroupTable
@@ -50,6 +51,7 @@ class Broker:
             config["max.incremental.fetch.session.cache.slots"], clock
         )
         self.long_polls: set[Watcher] = set()
+        self.turn = Turn()
         self.metadata: Metadata
         self.coordinator: Coordinator
         self._regular_work: list[asyncio.Task[None]] = []

@@ -47,6 +47,11 @@ class Listener:
     advertised_host: str | None = None
     advertised_port: int | None = None
 
+    @property
+    def address(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
 
 @dataclass(slots=True)
 class Config:
@@ -107,15 +112,23 @@ def _asks_for_flushes(overrides: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class BrokerConfig:
-    """What a broker is started with. `data_dir=None` keeps everything in memory."""
+    """What a broker is started with. `data_dir=None` keeps everything in memory.
+
+    With a `metrics_port`, its metrics are shown there, at the host of its first listener.
+    """
 
     listeners: tuple[Listener, ...]
     data_dir: Path | None
     settings: Mapping[str, str] = field(default_factory=dict)
+    metrics_port: int | None = None
 
     @classmethod
     def of(
-        cls, listeners: Iterable[Listener], data_dir: Path | None, settings: Mapping[str, str]
+        cls,
+        listeners: Iterable[Listener],
+        data_dir: Path | None,
+        settings: Mapping[str, str],
+        metrics_port: int | None = None,
     ) -> "BrokerConfig":
         """Check the settings: a wrong one is refused before anything is opened."""
         for name, text in settings.items():
@@ -125,7 +138,7 @@ class BrokerConfig:
                 BROKER_SETTINGS[name].parse(text)
             except KafkaError as error:
                 raise StartError(f"--set {name}={text}: {error.message}") from None
-        return cls(tuple(listeners), data_dir, dict(settings))
+        return cls(tuple(listeners), data_dir, dict(settings), metrics_port)
 
 
 def _unknown_setting(name: str) -> str:

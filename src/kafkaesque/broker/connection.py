@@ -81,6 +81,7 @@ class Connection(asyncio.BufferedProtocol):
         self._listener = listener
         self._open = open_connections
         self._apis = apis
+        self._turn = broker.turn
         self._max_frame_bytes: int = broker.config["socket.request.max.bytes"]
         self._transport: asyncio.Transport
         self.peer = "?"
@@ -129,6 +130,17 @@ class Connection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         self.last_heard = asyncio.get_running_loop().time()
+        self._take_in(nbytes)
+        if self._turn.is_spent(self.last_heard) and not self._backlog and not self._closing:
+            self._transport.pause_reading()
+            asyncio.get_running_loop().call_soon(self._read_on)
+
+    def _read_on(self) -> None:
+        """In the next turn: unless reading has been stopped for another reason meanwhile."""
+        if not (self._backlog or self._closing or self._finishing):
+            self._transport.resume_reading()
+
+    def _take_in(self, nbytes: int) -> None:
         if not self._frame_size:
             self._receive(_SCRATCH[:nbytes])
             return

@@ -12,13 +12,16 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from kafkaesque.broker.apis import APIS, Api
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.config import BrokerConfig, Listener
 from kafkaesque.broker.connection import Connection
+from kafkaesque.broker.loop_delay import LoopDelay
+from kafkaesque.broker.metrics import Metric, exposition, gauge
+from kafkaesque.broker.metrics_page import PATH, MetricsPage
 from kafkaesque.errors import StartError
 from kafkaesque.log.files import Files
 from kafkaesque.types import Clock
@@ -51,6 +54,9 @@ class Server:
         self._servers: list[asyncio.Server] = []
         self._connections: set[Connection] = set()
         self._idle_check: asyncio.Task[None] | None = None
+        self._loop_delay = LoopDelay()
+        self._metrics_page = MetricsPage(lambda: exposition(self._metrics()))
+        self.metrics_url: str | None = None
         self.listeners: list[Listener] = []
         self.broker: Broker
 
@@ -62,6 +68,8 @@ class Server:
         try:
             for listener in self._config.listeners:
                 await self.listen(listener)
+            if self._config.metrics_port is not None:
+                await self._show_metrics(self._config.listeners[0].host, self._config.metrics_port)
         except BaseException:
             await self.stop()
             raise
@@ -74,6 +82,8 @@ class Server:
             server.close()
         if self._idle_check:
             self._idle_check.cancel()
+        self._loop_delay.stop()
+        self._metrics_page.close()
         self.broker.stop_waiting()
         for connection in self._connections:
             connection.take_no_more()
@@ -107,12 +117,35 @@ class Server:
                 backlog=_BACKLOG,
             )
         except OSError as error:
-            raise StartError(_cannot_listen(listener, error)) from error
+            raise StartError(_cannot_listen(listener.address, error)) from error
         port = server.sockets[0].getsockname()[1]
         bound[0] = replace(listener, port=port)
         self._servers.append(server)
         self.listeners.append(bound[0])
         return bound[0]
+
+    async def _show_metrics(self, host: str, port: int) -> None:
+        """Nobody pays for the ticking who does not look."""
+        asked = Listener(host, port)
+        try:
+            bound = replace(asked, port=await self._metrics_page.open(host, port))
+        except OSError as error:
+            why = error.strerror or error
+            raise StartError(
+                f"cannot show metrics on {asked.address}: {why}; choose another --metrics-port"
+            ) from error
+        self.metrics_url = f"http://{bound.address}{PATH}"
+        self._loop_delay.start()
+
+    def _metrics(self) -> Iterator[Metric]:
+        partitions = [partition for topic in self.broker.topics for partition in topic.partitions]
+        size = sum(partition.log.size for partition in partitions)
+        topics = sum(1 for _ in self.broker.topics)
+        yield gauge("kafkaesque_connections", "Clients connected now.", len(self._connections))
+        yield gauge("kafkaesque_topics", "Topics, the broker's own included.", topics)
+        yield gauge("kafkaesque_partitions", "Partitions of those topics.", len(partitions))
+        yield gauge("kafkaesque_log_bytes", "Bytes of all their record batches.", size)
+        yield from self._loop_delay.metrics()
 
     async def _close_idle_connections(self) -> None:
         idle_seconds = self.broker.config["connections.max.idle.ms"] / 1000
@@ -124,8 +157,7 @@ class Server:
                     connection.close()
 
 
-def _cannot_listen(listener: Listener, error: OSError) -> str:
-    address = f"{listener.host}:{listener.port}"
+def _cannot_listen(address: str, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
         return f"{address} is in use: stop what listens there, or choose another port with --port"
     why = error.strerror or error
@@ -140,6 +172,8 @@ async def _serve(config: BrokerConfig) -> None:
         loop.add_signal_handler(number, stopped.set)
     await server.start()
     sys.stdout.write(f"{_where(server, config)}\n")
+    if server.metrics_url:
+        sys.stdout.write(f"metrics at {server.metrics_url}\n")
     sys.stdout.flush()
     # What lives now lives as long as the process: the collector need not look at it again.
     gc.collect()
@@ -150,7 +184,7 @@ async def _serve(config: BrokerConfig) -> None:
 
 
 def _where(server: Server, config: BrokerConfig) -> str:
-    addresses = ", ".join(f"{listener.host}:{listener.port}" for listener in server.listeners)
+    addresses = ", ".join(listener.address for listener in server.listeners)
     kept = f"data in {config.data_dir}" if config.data_dir else "in memory"
     return f"kafkaesque broker listening on {addresses} ({kept}); stop with Ctrl-C"
 

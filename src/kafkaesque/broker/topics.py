@@ -5,6 +5,7 @@ A topic is seen by clients only once its creation is durable, and is gone for th
 deletion is: a produce is never acknowledged for a topic that a crash could take back.
 """
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
@@ -25,6 +26,8 @@ INTERNAL_TOPICS = frozenset({METADATA_TOPIC, OFFSETS_TOPIC})
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _MAX_PARTITIONS = 10_000
+_OPENED_PER_TURN = 16
+"""Each makes a directory and files: others are heard in between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +203,8 @@ class Topics:
             for name in topic.missing(count):
                 partition = self._storage.open(name, topic.id, topic.config)
                 partitions.append(partition)
+                if len(partitions) % _OPENED_PER_TURN == 0:
+                    await asyncio.sleep(0)
             yield partitions
         except BaseException:
             await self._discard(partitions)

@@ -77,6 +77,17 @@ def broker(
             "--set", parser=parse_pair, metavar="NAME=VALUE", help="A broker setting. Repeatable."
         ),
     ] = None,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(
+            envvar="KAFKAESQUE_METRICS_PORT",
+            min=0,
+            max=65535,
+            show_default="off",
+            help="Show metrics for Prometheus on this port of --host, at /metrics; 0 for a free "
+            "one.",
+        ),
+    ] = None,
     log_level: Annotated[
         LogLevel,
         typer.Option(
@@ -102,6 +113,7 @@ def broker(
         listeners=_listeners(Listen(Address(host, port), advertise), listen or []),
         data_dir=None if memory else data_dir or DEFAULT_DATA_DIR,
         settings=dict(settings or []),
+        metrics_port=metrics_port,
     )
     _log_to_stderr(log_level)
     run(config)

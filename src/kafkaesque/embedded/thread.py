@@ -52,7 +52,7 @@ class BrokerThread:
 
     @property
     def bootstrap_servers(self) -> str:
-        return ",".join(map(_address, self.server.listeners))
+        return ",".join(listener.address for listener in self.server.listeners)
 
     @property
     def is_usable(self) -> bool:
@@ -144,11 +144,6 @@ class BrokerThread:
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure
-
-
-def _address(listener: Listener) -> str:
-    host = f"[{listener.host}]" if ":" in listener.host else listener.host
-    return f"{host}:{listener.port}"
 
 
 def _runner() -> Callable[[Any], None]:
