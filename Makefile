@@ -2,6 +2,7 @@
 #   make up      set up and run the platform        make check    format, lint, types, layers
 #   make test    set up and pass the tests          make compat   foreign clients and Apache Kafka's tools
 #   make venv    set up only                        make crash, make fuzz, make bench, make bench-fixture: slower, see README
+#   make profile where the broker's time goes       make bench-micro   what an operation costs, beside BASELINE=HEAD
 
 PYTHON ?= python3
 VENV := .venv
@@ -12,7 +13,7 @@ READY := $(VENV)/.ready
 BROWSER := $(VENV)/.browser
 
 .DEFAULT_GOAL := help
-.PHONY: help venv lock up test check format compat crash fuzz bench bench-fixture clean
+.PHONY: help venv lock up test check format compat crash fuzz bench bench-fixture bench-micro profile clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -60,11 +61,19 @@ crash: $(READY)
 fuzz: $(READY)
 	$(BIN)/pytest -m fuzz tests/crash
 
+# Some twenty minutes on two cores; a part of it: BENCH='--only rate,trip', less of each: BENCH=--quick
 bench: $(READY)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(BENCH)
 
 bench-fixture: $(READY)
 	$(BIN)/python -m benchmarks.fixture
+
+BASELINE ?= HEAD
+bench-micro: $(READY)
+	$(BIN)/python -m benchmarks.micro --baseline $(BASELINE)
+
+profile: $(READY)
+	$(BIN)/python -m benchmarks.profiling
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist

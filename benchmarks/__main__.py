@@ -1,95 +1,104 @@
 """`python -m benchmarks`: Kafkaesque and Apache Kafka on this machine, in turns, as ratios.
 
-Both are started fresh, driven by the same client with the same settings, in alternating rounds; the
-medians are printed, and the ratio of ours to theirs. Kafka runs with its default settings, which
-acknowledge before the bytes are on disk: `write.caching` is the like-for-like row, `durable` is
-ours with fdatasync before each acknowledgement.
+Prints one table, and writes it with every sample to benchmarks/results/<UTC time>.json.
+`--only rate,trip` measures a part, `--quick` less of each; `--write-docs` makes the page
+docs/reference/performance.md of it. `--show FILE` measures nothing: it shows a run of before.
+The route: runner.py → figures/ → subject.py → drive.py; then report.py → table.py, page.py.
 """
 
 import argparse
+import signal
+import sys
 import tempfile
 import time
-from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
-from statistics import median
 
-from benchmarks import drive
-from tests.broker_process import BrokerProcess
-from tests.compat.apache_kafka import ApacheKafka
-from tests.compat.peer import Peer
+from benchmarks import machine
+from benchmarks.figures.catalogue import FIGURES
+from benchmarks.figures.figure import Figure
+from benchmarks.page import PAGE, page
+from benchmarks.peers.roster import PEERS, REFERENCE
+from benchmarks.report import Report
+from benchmarks.runner import Runner
+from benchmarks.table import as_text
+from tests.compat.tools import ToolMissingError
 
-Figures = dict[str, float]
-
-
-def measure(peer: Peer, topic: str, count: int) -> Figures:
-    produced = drive.produce(peer.bootstrap, peer.pid, topic, count)
-    consumed = drive.consume(peer.bootstrap, peer.pid, topic, count)
-    trips = drive.round_trips_ms(peer.bootstrap, topic, count, 500)
-    return {
-        "produce MB/s": produced.mb_per_s,
-        "produce CPU-s/GB": produced.cpu_s_per_gb,
-        "consume MB/s": consumed.mb_per_s,
-        "consume CPU-s/GB": consumed.cpu_s_per_gb,
-        "round trip p50 ms": trips[len(trips) // 2],
-        "round trip p99 ms": trips[len(trips) * 99 // 100],
-    }
+RESULTS = Path(__file__).parent / "results"
+QUICK = 0.2
+NAMES = ", ".join(figure.name for figure in FIGURES)
 
 
-def cold_start(make: Callable[[Path], Peer], directory: Path) -> tuple[Peer, float]:
-    peer = make(directory)
-    start = time.perf_counter()
-    peer.start()
-    drive.first_ack(peer.bootstrap, "first")
-    return peer, time.perf_counter() - start
+def chosen(only: str | None) -> list[Figure]:
+    names = only.split(",") if only else [figure.name for figure in FIGURES]
+    known = {figure.name: figure for figure in FIGURES}
+    if unknown := [name for name in names if name not in known]:
+        raise SystemExit(f"there is no figure {', '.join(unknown)}: choose from {NAMES}")
+    return [figure for figure in FIGURES if figure.name in names]
 
 
-def run(rounds: int, count: int) -> None:
-    with tempfile.TemporaryDirectory() as directory:
-        ours, our_start = cold_start(BrokerProcess, Path(directory) / "ours")
-        theirs, their_start = cold_start(_kafka, Path(directory) / "kafka")
-        results: dict[str, list[Figures]] = {"durable": [], "write.caching": [], "Kafka": []}
+def take(figures: list[Figure], rounds: int, scale: float) -> Report:
+    """Measure, and keep what was measured even if the run ends early."""
+    taken, start = datetime.now(UTC), time.monotonic()
+    versions = {name: said for peer in PEERS for name, said in peer.versions().items()}
+    with tempfile.TemporaryDirectory(prefix="kafkaesque-bench-") as directory:
+        machine.require_space(Path(directory))
+        runner = Runner(PEERS, REFERENCE, Path(directory), rounds, scale)
         try:
-            for number in range(rounds):
-                for kind, peer, configs in (
-                    ("durable", ours, {}),
-                    ("Kafka", theirs, {}),
-                    ("write.caching", ours, {"write.caching": "true"}),
-                ):
-                    topic = f"{kind}-{number}"
-                    drive.create_topic(peer.bootstrap, topic, **configs)
-                    drive.warm_memory(Path(directory), count * len(drive.VALUE))
-                    results[kind].append(measure(peer, topic, count))
+            runner.run(figures)
         finally:
-            ours.stop()
-            theirs.stop()
-    print(f"{rounds} rounds of {count} messages of 1 KB, one partition, acks=all; medians\n")
-    print(f"cold start to first ack: {our_start:.2f} s, Kafka {their_start:.2f} s,", end=" ")
-    print(f"ratio {our_start / their_start:.2f}\n")
-    _print_table({kind: _medians(figures) for kind, figures in results.items()})
+            report = Report(
+                taken=f"{taken:%Y-%m-%dT%H:%M:%SZ}",
+                command=" ".join(["python -m benchmarks", *sys.argv[1:]]),
+                seconds=time.monotonic() - start,
+                rounds=rounds,
+                versions={**versions, **machine.versions()},
+                variants=tuple(variant.name for peer in PEERS for variant in peer.variants),
+                reference=REFERENCE.name,
+                rows=runner.collection.rows(),
+            )
+            print(f"kept in {keep(report)}", file=sys.stderr)
+    return report
 
 
-def _kafka(directory: Path) -> Peer:
-    return ApacheKafka(directory, heap="1g")
+def keep(report: Report) -> Path:
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{report.taken.replace(':', '-')}.json"
+    path.write_text(report.to_json())
+    return path
 
 
-def _medians(rounds: list[Figures]) -> Figures:
-    return {name: median(figures[name] for figures in rounds) for name in rounds[0]}
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__.partition("\n")[0])
+    parser.add_argument("--only", help=f"figures to measure, with commas: {NAMES}")
+    parser.add_argument("--rounds", type=int, default=3, help="of each figure on a warm broker")
+    parser.add_argument("--quick", action="store_true", help="a fifth of each load")
+    parser.add_argument("--write-docs", action="store_true", help=f"write {PAGE.name}")
+    parser.add_argument("--show", type=Path, metavar="FILE", help="a result of before")
+    return parser.parse_args()
 
 
-def _print_table(medians: dict[str, Figures]) -> None:
-    kafka = medians["Kafka"]
-    print(f"{'':20}{'Kafka':>10}{'durable':>10}{'ratio':>8}{'caching':>10}{'ratio':>8}")
-    for name, theirs in kafka.items():
-        durable, caching = medians["durable"][name], medians["write.caching"][name]
-        print(
-            f"{name:20}{theirs:>10.2f}{durable:>10.2f}{durable / theirs:>8.2f}"
-            f"{caching:>10.2f}{caching / theirs:>8.2f}"
-        )
+def main() -> None:
+    told = arguments()
+    if told.show:
+        report = Report.from_json(told.show.read_text())
+    else:
+        report = take(chosen(told.only), told.rounds, QUICK if told.quick else 1.0)
+    print(as_text(report))
+    if told.write_docs:
+        PAGE.write_text(page(report))
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--count", type=int, default=300_000, help="messages per round")
-    arguments = parser.parse_args()
-    run(arguments.rounds, arguments.count)
+    # As Ctrl-C does: whoever ends this ends the brokers, too.
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        main()
+    except (machine.SpaceError, ToolMissingError) as error:
+        raise SystemExit(str(error)) from None
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from confluent_kafka import KafkaException
@@ -39,12 +39,15 @@ class ApacheKafka:
     """One Kafka process; it is not running until `start`."""
 
     def __init__(
-        self, data_dir: Path, settings: Mapping[str, str] | None = None, heap: str = "512m"
+        self,
+        data_dir: Path,
+        settings: Mapping[str, str] | None = None,
+        java_flags: Sequence[str] = tools.SMALL_JVM,
     ) -> None:
         port, controller_port = free_port(), free_port()
         self.bootstrap = f"127.0.0.1:{port}"
         self.data_dir = data_dir
-        self._heap = heap
+        self._java_flags = java_flags
         self._home = data_dir.parent / f"{data_dir.name}-kafka"
         self._process: subprocess.Popen[bytes] | None = None
         controller = f"127.0.0.1:{controller_port}"
@@ -66,16 +69,17 @@ class ApacheKafka:
         if not server_properties.exists():
             self._format(server_properties)
         with (self._home / "server.out").open("ab") as output:
-            command = tools.java("kafka.Kafka", str(server_properties), heap=self._heap)
+            command = tools.java("kafka.Kafka", str(server_properties), flags=self._java_flags)
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
             )
         self._await_ready()
 
     def stop(self) -> None:
-        """SIGTERM and wait; nothing happens to one that has ended already."""
-        self._running().terminate()
-        self._running().wait(STOP_TIMEOUT_S)
+        """SIGTERM and wait; nothing happens to one that has ended, or has not been started."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(STOP_TIMEOUT_S)
 
     def kill(self) -> None:
         self._running().kill()

@@ -16,7 +16,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ROOT / ".tools"
 CLIENTS = ROOT / "tests" / "compat" / "clients"
 MAVEN_DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
+SMALL_JVM = ("-Xmx512m", "-XX:+UseSerialGC")
 KCAT_PACKAGES = ("kcat", "librdkafka1", "libyajl2")
 
 
@@ -122,10 +123,9 @@ def node_client() -> Tool:
     return Tool(("node", str(CLIENTS / "js" / "client.js")), environment)
 
 
-def java(main_class: str, *arguments: str, heap: str = "512m") -> list[str]:
+def java(main_class: str, *arguments: str, flags: Sequence[str] = SMALL_JVM) -> list[str]:
     """The command line of one of Apache Kafka's own programs."""
-    jars = _kafka_jars()
-    return ["java", f"-Xmx{heap}", "-XX:+UseSerialGC", "-cp", f"{jars}/*", main_class, *arguments]
+    return ["java", *flags, "-cp", f"{_kafka_jars()}/*", main_class, *arguments]
 
 
 @functools.cache

@@ -1,0 +1,50 @@
+"""What a benchmark needs to know about a broker: how to make one, and what its topics may promise.
+
+A peer is one file beside this one: a `Peer` with a function that makes a `Broker` on a directory,
+which is neither there nor started yet. Its variants differ in settings of topics alone, so that one
+process serves them all. Above: roster.py, the list of peers.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Protocol
+
+
+class Broker(Protocol):
+    """A broker in a process of its own: stopped or killed, it starts again where it was."""
+
+    @property
+    def bootstrap(self) -> str: ...
+    @property
+    def data_dir(self) -> Path: ...
+    @property
+    def pid(self) -> int: ...
+    def start(self) -> object: ...
+    def stop(self) -> object: ...
+    def kill(self) -> None: ...
+
+
+class Kind(Enum):
+    DEFAULT = "as it comes"
+    CACHED = "acknowledges from the page cache"
+    SYNCED = "syncs before it acknowledges"
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A peer whose topics have some settings; `name` is the head of its column."""
+
+    name: str
+    kind: Kind
+    meaning: str
+    topic_settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    name: str
+    make: Callable[[Path], Broker]
+    versions: Callable[[], Mapping[str, str]]
+    variants: tuple[Variant, ...]

@@ -1,0 +1,76 @@
+"""What was measured: samples by row and variant, their medians, and all of it as JSON.
+
+A row is a name and a unit within a figure. Nothing here measures or prints; table.py and page.py
+show a `Report`, and a report that was written as JSON reads back as the same one.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import Any
+
+Samples = Mapping[str, tuple[float, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line: the samples of each variant, by its name."""
+
+    figure: str
+    name: str
+    unit: str
+    samples: Samples
+
+    def value(self, variant: str) -> float | None:
+        """The median, if the variant took part."""
+        values = self.samples.get(variant)
+        return median(values) if values else None
+
+    def ratio(self, variant: str, reference: str) -> float | None:
+        value, base = self.value(variant), self.value(reference)
+        return value / base if value is not None and base else None
+
+
+class Collection:
+    """Samples as they come, in rows in the order of their first."""
+
+    def __init__(self) -> None:
+        self._samples: dict[tuple[str, str, str], dict[str, list[float]]] = {}
+
+    def add(self, figure: str, variant: str, name: str, unit: str, value: float) -> None:
+        row = self._samples.setdefault((figure, name, unit), {})
+        row.setdefault(variant, []).append(value)
+
+    def rows(self) -> tuple[Row, ...]:
+        return tuple(
+            Row(*key, {variant: tuple(values) for variant, values in row.items()})
+            for key, row in self._samples.items()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One run: when (UTC), by which command, how long, on what, and what came out."""
+
+    taken: str
+    command: str
+    seconds: float
+    rounds: int
+    versions: Mapping[str, str]
+    variants: tuple[str, ...]
+    reference: str
+    rows: tuple[Row, ...]
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> "Report":
+        fields: dict[str, Any] = json.loads(text)
+        rows = tuple(_row(**row) for row in fields.pop("rows"))
+        return cls(**{**fields, "variants": tuple(fields["variants"]), "rows": rows})
+
+
+def _row(samples: Mapping[str, Iterable[float]], **fields: str) -> Row:
+    return Row(**fields, samples={variant: tuple(values) for variant, values in samples.items()})
