@@ -1,29 +1,17 @@
 """What a benchmark needs to know about a broker: how to make one, and what its topics may promise.
 
 A peer is one file beside this one: a `Peer` with a function that makes a `Broker` on a directory,
-which is neither there nor started yet. Its variants differ in settings of topics alone, so that one
-process serves them all. Above: roster.py, the list of peers.
+which is neither there nor started yet; it is what the tests of compatibility call a peer. Its
+variants differ in settings of topics alone, so that one process serves them all. Above: roster.py,
+the list of peers.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Protocol
 
-
-class Broker(Protocol):
-    """A broker in a process of its own: stopped or killed, it starts again where it was."""
-
-    @property
-    def bootstrap(self) -> str: ...
-    @property
-    def data_dir(self) -> Path: ...
-    @property
-    def pid(self) -> int: ...
-    def start(self) -> object: ...
-    def stop(self) -> object: ...
-    def kill(self) -> None: ...
+from tests.compat.peer import Peer as Broker
 
 
 class Kind(Enum):
