@@ -13,6 +13,8 @@ from pathlib import Path
 
 from tests.compat.peer import Peer as Broker
 
+__all__ = ["Broker", "Kind", "Peer", "Variant"]
+
 
 class Kind(Enum):
     DEFAULT = "as it comes"
