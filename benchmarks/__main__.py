@@ -37,12 +37,13 @@ def chosen(only: str | None) -> list[Figure]:
     return [figure for figure in FIGURES if figure.name in names]
 
 
-def take(figures: list[Figure], rounds: int, scale: float) -> Report:
+def take(figures: list[Figure], rounds: int | None, scale: float) -> Report:
     """Measure, and keep what was measured even if the run ends early."""
     taken, start = datetime.now(UTC), time.monotonic()
     versions = {name: said for peer in PEERS for name, said in peer.versions().items()}
     with tempfile.TemporaryDirectory(prefix="kafkaesque-bench-") as directory:
-        machine.require_space(Path(directory))
+        machine.require_disk(Path(directory))
+        machine.allow_files()
         runner = Runner(PEERS, REFERENCE, Path(directory), rounds, scale)
         try:
             runner.run(figures)
@@ -51,7 +52,6 @@ def take(figures: list[Figure], rounds: int, scale: float) -> Report:
                 taken=f"{taken:%Y-%m-%dT%H:%M:%SZ}",
                 command=" ".join(["python -m benchmarks", *sys.argv[1:]]),
                 seconds=time.monotonic() - start,
-                rounds=rounds,
                 versions={**versions, **machine.versions()},
                 variants=tuple(variant.name for peer in PEERS for variant in peer.variants),
                 reference=REFERENCE.name,
@@ -71,7 +71,7 @@ def keep(report: Report) -> Path:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__.partition("\n")[0])
     parser.add_argument("--only", help=f"figures to measure, with commas: {NAMES}")
-    parser.add_argument("--rounds", type=int, default=3, help="of each figure on a warm broker")
+    parser.add_argument("--rounds", type=int, help="of each figure, instead of its own number")
     parser.add_argument("--quick", action="store_true", help="a fifth of each load")
     parser.add_argument("--write-docs", action="store_true", help=f"write {PAGE.name}")
     parser.add_argument("--show", type=Path, metavar="FILE", help="a result of before")
@@ -98,7 +98,7 @@ if __name__ == "__main__":
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         main()
-    except (machine.SpaceError, ToolMissingError) as error:
+    except (machine.DiskError, ToolMissingError) as error:
         raise SystemExit(str(error)) from None
     except KeyboardInterrupt:
         raise SystemExit(130) from None

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from select import select
 
 from benchmarks.drive import VALUE, eager_producer, idle_consumer, read
 from confluent_kafka import Producer, TopicPartition
@@ -36,7 +37,11 @@ class Reader:
 
     def __init__(self, bootstrap: str, topic: str, count: int) -> None:
         self._process = _start("read", bootstrap, topic, str(count))
-        _first_line(self._process)
+        try:
+            _first_line(self._process)
+        except BaseException:
+            self.close()
+            raise
 
     def go(self) -> None:
         assert self._process.stdin is not None
@@ -45,7 +50,9 @@ class Reader:
 
     @property
     def reads(self) -> bool:
-        return self._process.poll() is None
+        """Until it says how long that took: to end takes its process some time more."""
+        assert self._process.stdout is not None
+        return not select([self._process.stdout], [], [], 0)[0]
 
     def seconds(self) -> float:
         """Wait for the end: how long it took."""

@@ -1,6 +1,7 @@
 """The bars: what a row must show, as a ratio to Kafka or as a figure of its own.
 
-`BARS` is the list. A bar whose row was not measured in a run says nothing about that run.
+`BARS` is the list. A bar is about a row's name, in whichever figures have it: on brokers just
+started and on warm ones alike. One whose row was not measured in a run says nothing about that run.
 """
 
 from collections.abc import Iterable, Iterator
@@ -81,11 +82,24 @@ BARS = (
     *_own("acknowledgement, cold reader to alone, p99", "×", at_most=2),
     *_ours(f"produce {SMALL}", "MB/s", at_least=1.3),
     *_ours(f"produce {SMALL}", "CPU-s/GB", at_most=0.4),
+    *_own("loop delay at most", "ms", at_most=20),
 )
 
 
 def verdicts(row: Row) -> list[tuple[Bar, bool]]:
     return [(bar, bar.holds(row)) for bar in BARS if bar.is_about(row)]
+
+
+def tally(rows: Iterable[Row]) -> str:
+    """How many bars hold, in all and by figure."""
+    figures: dict[str, list[bool]] = {}
+    for row in rows:
+        for _, held in verdicts(row):
+            figures.setdefault(row.figure, []).append(held)
+    everything = [held for verdict in figures.values() for held in verdict]
+    parts = [f"{name} {sum(each)} of {len(each)}" for name, each in figures.items()]
+    count = f"{sum(everything)} of {len(everything)} bars hold"
+    return f"{count} ({', '.join(parts)})" if parts else count
 
 
 def missed(rows: Iterable[Row]) -> list[tuple[Row, Bar]]:

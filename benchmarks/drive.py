@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from benchmarks.process import cpu_seconds
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 VALUE = os.urandom(1024)
 QUEUE_MESSAGES = 100_000
 QUEUE_KB = 128 * 1024
+CLIENT_BYTES = 2 * QUEUE_KB * 1024
+"""What the client itself takes at most, roughly: its queue, and what is on its way."""
 QUIET = {"log_level": 0}
 NOT_YET = (
     KafkaError._NOENT,
@@ -131,6 +133,10 @@ def consume(bootstrap: str, pid: int, topic: str, load: Load, offset: int = 0) -
     cpu, start = cpu_seconds(pid), time.perf_counter()
     read(consumer, load.count)
     rate = _rate(load, cpu_seconds(pid) - cpu, time.perf_counter() - start)
+    places = consumer.position([TopicPartition(topic, n) for n in range(load.partitions)])
+    got = sum(place.offset - offset for place in places if place.offset >= 0)
+    if got != load.count:
+        raise RuntimeError(f"{got} of {load.count} records were read")
     consumer.close()
     return rate
 
@@ -157,7 +163,8 @@ def round_trips_ms(
         start = time.perf_counter()
         producer.produce(topic, VALUE, partition=number % partitions)
         producer.flush()
-        if consumer.poll(30) is None:
+        message = consumer.poll(30)
+        if message is None or message.error():
             raise RuntimeError("a record that was acknowledged did not arrive")
         times.append((time.perf_counter() - start) * 1000)
     consumer.close()
@@ -182,13 +189,20 @@ def acks_ms(
 def first_ack(bootstrap: str, topic: str) -> None:
     """Return when a record has been acknowledged, retrying until the broker is there."""
     settings = {"bootstrap.servers": bootstrap, "reconnect.backoff.ms": 10, **QUIET}
-    producer = Producer({**settings, "reconnect.backoff.max.ms": 50})
+    producer = Producer({**settings, "reconnect.backoff.max.ms": 50, "on_delivery": _delivered})
     producer.produce(topic, VALUE)
     producer.flush()
 
 
 def eager_producer(bootstrap: str) -> Producer:
-    return Producer({"bootstrap.servers": bootstrap, "acks": "all", "linger.ms": 0, **QUIET})
+    settings = {"bootstrap.servers": bootstrap, "acks": "all", "linger.ms": 0, **QUIET}
+    return Producer({**settings, "on_delivery": _delivered})
+
+
+def _delivered(error: KafkaError | None, message: Message) -> None:
+    """A refused record must not pass for a quick one; `flush` raises what is raised here."""
+    if error is not None:
+        raise RuntimeError(f"a record was not acknowledged: {error}")
 
 
 def assigned_consumer(bootstrap: str, topic: str, offset: int, partitions: int = 1) -> Consumer:

@@ -65,8 +65,8 @@ def apache_kafka() -> float:
     with tempfile.TemporaryDirectory() as directory:
         peer = ApacheKafka(Path(directory) / "data")
         start = time.perf_counter()
-        peer.start()
         try:
+            peer.start()
             acknowledge(Producer({"bootstrap.servers": peer.bootstrap}))
             return time.perf_counter() - start
         finally:

@@ -1,10 +1,11 @@
-"""The machine under the brokers: its memory made ready, its page cache emptied, its disk's space.
+"""The machine under the brokers: its disk, its limits, its memory, its page cache.
 
 A benchmark that leaves these to chance measures whoever came first.
 """
 
 import os
 import platform
+import resource
 import shutil
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
@@ -13,19 +14,42 @@ from pathlib import Path
 import confluent_kafka
 
 NEEDED_GB = 15
+IN_MEMORY = ("tmpfs", "ramfs")
 
 
-class SpaceError(Exception):
-    """There is too little room on the disk."""
+class DiskError(Exception):
+    """There is no disk under the directory, or too little room on it."""
 
 
-def require_space(directory: Path) -> None:
+def require_disk(directory: Path) -> None:
+    if file_system(directory) in IN_MEMORY:
+        raise DiskError(
+            f"{directory} is in memory, where a sync costs nothing: point TMPDIR at a disk"
+        )
     free_gb = shutil.disk_usage(directory).free / 1e9
     if free_gb < NEEDED_GB:
-        raise SpaceError(
+        raise DiskError(
             f"{directory} has {free_gb:.1f} GB free, and the benchmark needs {NEEDED_GB} GB:"
             " make room, or point TMPDIR at a disk that has it"
         )
+
+
+def file_system(directory: Path) -> str:
+    """The kind of file system that it is on, as the kernel calls it."""
+    device = directory.stat().st_dev
+    number = f"{os.major(device)}:{os.minor(device)}"
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        mount, _, source = line.partition(" - ")
+        if mount.split()[2] == number:
+            return source.split()[0]
+    return "unknown"
+
+
+def allow_files() -> None:
+    """As many open files as may be, here and in the brokers: a shell's usual 1,024 are too few for
+    1,000 connections."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def warm_memory(directory: Path, size: float) -> None:

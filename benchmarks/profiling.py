@@ -69,7 +69,7 @@ def record(load: Load, broker: BrokerProcess, seconds: int, kind: str, output: P
         "--rate",
         "200",
         "--function",
-        "--native",
+        *_NATIVE,
     ]
     command = [str(_SPY), "record", *options, "--format", kind, "--output", str(output)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as spy:

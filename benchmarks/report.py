@@ -1,4 +1,4 @@
-"""What was measured: samples by row and variant, their medians, and all of it as JSON.
+"""What was measured: samples by row and variant, what counts of them, and all of it as JSON.
 
 A row is a name and a unit within a figure. Nothing here measures or prints; table.py and page.py
 show a `Report`, and a report that was written as JSON reads back as the same one.
@@ -6,7 +6,7 @@ show a `Report`, and a report that was written as JSON reads back as the same on
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from statistics import median
 from typing import Any
 
@@ -15,17 +15,20 @@ Samples = Mapping[str, tuple[float, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line: the samples of each variant, by its name."""
+    """One line: the samples of each variant, by its name. `peak`: the largest counts."""
 
     figure: str
     name: str
     unit: str
     samples: Samples
+    peak: bool = False
 
     def value(self, variant: str) -> float | None:
-        """The median, if the variant took part."""
+        """The median, or the peak, if the variant took part."""
         values = self.samples.get(variant)
-        return median(values) if values else None
+        if not values:
+            return None
+        return max(values) if self.peak else median(values)
 
     def ratio(self, variant: str, reference: str) -> float | None:
         value, base = self.value(variant), self.value(reference)
@@ -36,16 +39,18 @@ class Collection:
     """Samples as they come, in rows in the order of their first."""
 
     def __init__(self) -> None:
-        self._samples: dict[tuple[str, str, str], dict[str, list[float]]] = {}
+        self._samples: dict[tuple[str, str, str, bool], dict[str, list[float]]] = {}
 
-    def add(self, figure: str, variant: str, name: str, unit: str, value: float) -> None:
-        row = self._samples.setdefault((figure, name, unit), {})
+    def add(
+        self, figure: str, variant: str, name: str, unit: str, value: float, peak: bool = False
+    ) -> None:
+        row = self._samples.setdefault((figure, name, unit, peak), {})
         row.setdefault(variant, []).append(value)
 
     def rows(self) -> tuple[Row, ...]:
         return tuple(
-            Row(*key, {variant: tuple(values) for variant, values in row.items()})
-            for key, row in self._samples.items()
+            Row(figure, name, unit, _kept(row), peak)
+            for (figure, name, unit, peak), row in self._samples.items()
         )
 
 
@@ -56,7 +61,6 @@ class Report:
     taken: str
     command: str
     seconds: float
-    rounds: int
     versions: Mapping[str, str]
     variants: tuple[str, ...]
     reference: str
@@ -67,10 +71,12 @@ class Report:
 
     @classmethod
     def from_json(cls, text: str) -> "Report":
-        fields: dict[str, Any] = json.loads(text)
-        rows = tuple(_row(**row) for row in fields.pop("rows"))
-        return cls(**{**fields, "variants": tuple(fields["variants"]), "rows": rows})
+        """What else an older report says is left out."""
+        said: dict[str, Any] = json.loads(text)
+        rows = tuple(Row(**{**row, "samples": _kept(row["samples"])}) for row in said["rows"])
+        known = {each.name: said[each.name] for each in fields(cls)}
+        return cls(**{**known, "variants": tuple(said["variants"]), "rows": rows})
 
 
-def _row(samples: Mapping[str, Iterable[float]], **fields: str) -> Row:
-    return Row(**fields, samples={variant: tuple(values) for variant, values in samples.items()})
+def _kept(samples: Mapping[str, Iterable[float]]) -> Samples:
+    return {variant: tuple(values) for variant, values in samples.items()}

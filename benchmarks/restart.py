@@ -1,7 +1,7 @@
 """`python -m benchmarks.restart`: how long a broker with much data takes to its first fetch.
 
-Fills partitions, then starts the broker again after a clean stop and after a kill -9 in the middle
-of writing, and prints both beside the start of an empty broker.
+Fills partitions, then starts the broker again after a clean stop, and after a kill -9 that follows
+some more records; prints both beside the start of an empty broker.
 """
 
 import argparse
@@ -12,7 +12,6 @@ from pathlib import Path
 
 from benchmarks.drive import VALUE, create_topic
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewPartitions
 from tests.broker_process import BrokerProcess
 
 TOPIC = "big"
@@ -55,27 +54,20 @@ def first_fetch(broker: BrokerProcess) -> float:
 
 def run(partitions: int, gigabytes: float) -> None:
     with tempfile.TemporaryDirectory() as directory:
-        empty = BrokerProcess(Path(directory) / "empty")
         start = time.perf_counter()
-        empty.start()
-        baseline = time.perf_counter() - start
-        empty.stop()
-        broker = BrokerProcess(Path(directory) / "data", "--set", "write.caching.default=true")
-        broker.start()
-        create_topic(broker.bootstrap, TOPIC)
-        if partitions > 1:
-            admin = AdminClient({"bootstrap.servers": broker.bootstrap, "log_level": 0})
-            grown = admin.create_partitions([NewPartitions(TOPIC, partitions)])
-            grown[TOPIC].result()
-        fill(broker.bootstrap, partitions, gigabytes)
-        broker.stop()
-        clean = first_fetch(broker)
-        fill(broker.bootstrap, partitions, gigabytes / 100)
-        broker.kill()
-        before = len(broker.log)
-        killed = first_fetch(broker)
-        scanned = re.findall(r"scanned (\d+) bytes", broker.log[before:])
-        broker.stop()
+        with BrokerProcess(Path(directory) / "empty"):
+            baseline = time.perf_counter() - start
+        data = Path(directory) / "data"
+        with BrokerProcess(data, "--set", "write.caching.default=true") as broker:
+            create_topic(broker.bootstrap, TOPIC, partitions)
+            fill(broker.bootstrap, partitions, gigabytes)
+            broker.stop()
+            clean = first_fetch(broker)
+            fill(broker.bootstrap, partitions, gigabytes / 100)
+            broker.kill()
+            before = len(broker.log)
+            killed = first_fetch(broker)
+            scanned = re.findall(r"scanned (\d+) bytes", broker.log[before:])
     print(f"{partitions} partitions, {gigabytes} GB; process start to first fetched record")
     print(f"empty broker, to listening  {baseline:.2f} s")
     print(f"after a clean stop          {clean:.2f} s, {clean / baseline:.1f} times that")

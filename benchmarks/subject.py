@@ -51,7 +51,7 @@ class Subject:
         drive.delete_topic(self.bootstrap, name)
 
     def produce(self, topic: str, load: Load) -> drive.Rate:
-        machine.warm_memory(self.scratch, load.megabytes * 1e6)
+        machine.warm_memory(self.scratch, load.megabytes * 1e6 + drive.CLIENT_BYTES)
         return drive.produce(self.bootstrap, self.broker.pid, topic, load)
 
     def consume(self, topic: str, load: Load, offset: int = 0) -> drive.Rate:

@@ -1,11 +1,13 @@
 """A report as a table: for a terminal, and for Markdown. One line per row, its bars at the end.
 
-Each variant but the reference has two columns: its median, and the ratio to the reference's.
+Each variant but the reference has two columns: its median, or peak where that is what counts, and
+the ratio to the reference's. In a terminal each line begins with its figure, and the last one
+counts the bars; in Markdown each figure is a table of its own.
 """
 
 from collections.abc import Iterable, Sequence
 
-from benchmarks.bars import verdicts
+from benchmarks.bars import tally, verdicts
 from benchmarks.report import Report, Row
 
 
@@ -33,9 +35,10 @@ def number(value: float | None) -> str:
 
 
 def as_text(report: Report) -> str:
-    lines = [heads(report), *(cells(report, row) for row in report.rows)]
+    lines = [["figure", *heads(report)]]
+    lines += ([row.figure, *cells(report, row)] for row in report.rows)
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    return "\n".join(_aligned(line, widths) for line in lines)
+    return "\n".join((*(_aligned(line, widths) for line in lines), tally(report.rows)))
 
 
 def as_markdown(report: Report, rows: Iterable[Row]) -> str:
@@ -48,7 +51,7 @@ def as_markdown(report: Report, rows: Iterable[Row]) -> str:
 def _aligned(line: Sequence[str], widths: Sequence[int]) -> str:
     last = len(line) - 1
     padded = [
-        cell.ljust(width) if column in (0, 1, last) else cell.rjust(width)
+        cell.ljust(width) if column in (0, 1, 2, last) else cell.rjust(width)
         for column, (cell, width) in enumerate(zip(line, widths, strict=True))
     ]
     return "  ".join(padded).rstrip()

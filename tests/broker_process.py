@@ -79,11 +79,15 @@ class BrokerProcess:
         process, self._process = self._process, None
         if process is None:
             return 0
-        process.send_signal(number)
-        code = process.wait(timeout=30)
         assert process.stdout is not None
-        process.stdout.close()
-        return code
+        with process.stdout:
+            process.send_signal(number)
+            try:
+                return process.wait(timeout=30)
+            except BaseException:
+                process.kill()
+                process.wait()
+                raise
 
     def __enter__(self) -> "BrokerProcess":
         return self.start()

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 from benchmarks import drive
-from benchmarks.figures.figure import Figure, Measured, percentiles
+from benchmarks.figures.figure import Figure, Measured, Start, percentiles
 from benchmarks.process import resident_mb
 from benchmarks.subject import Subject
 
@@ -50,5 +50,5 @@ CONNECTIONS_FIGURE = Figure(
     "they do nothing: the memory that a fresh broker has grown by, and the round trip of one "
     "client beside them. As many round trips before that are not measured.",
     measure,
-    fresh=True,
+    start=Start.OWN,
 )

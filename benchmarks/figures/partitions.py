@@ -9,7 +9,7 @@ partition in every fetch, so that the request itself grows.
 from collections.abc import Iterator
 
 from benchmarks import drive
-from benchmarks.figures.figure import Figure, Measured, percentile
+from benchmarks.figures.figure import Figure, Measured, Start, percentile
 from benchmarks.process import cpu_seconds, resident_mb
 from benchmarks.subject import Subject
 
@@ -67,6 +67,6 @@ PARTITIONS = Figure(
     "(librdkafka names every partition in every fetch, so that request grows with them); and the "
     "memory that the broker has grown by when each partition holds a record or more.",
     measure,
-    fresh=True,
+    start=Start.OWN,
     rounds=1,
 )

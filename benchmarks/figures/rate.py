@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import product
 
 from benchmarks.drive import Load
-from benchmarks.figures.figure import Figure, Measured
+from benchmarks.figures.figure import Figure, Measured, Start
 from benchmarks.peers.peer import Kind
 from benchmarks.subject import Subject
 
@@ -60,6 +60,15 @@ RATE = Figure(
     "the start. MB are of values, 10⁶ bytes. CPU-s/GB is the time of the broker's process.",
     measure_plain,
     kinds=(Kind.DEFAULT, Kind.CACHED, Kind.SYNCED),
+    start=Start.STARTED,
+    rounds=4,
+)
+RATE_WARM = replace(
+    RATE,
+    name="rate-warm",
+    meaning="The same as `rate`, when Java has compiled what it takes.",
+    start=Start.WARM,
+    rounds=3,
 )
 LOADS_FIGURE = Figure(
     "loads",

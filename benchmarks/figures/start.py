@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 
 from benchmarks import drive
-from benchmarks.figures.figure import Figure, Measured
+from benchmarks.figures.figure import Figure, Measured, Start
 from benchmarks.peers.peer import Kind
 from benchmarks.subject import Subject
 
@@ -22,6 +22,6 @@ START = Figure(
     "Kafka's includes the formatting of the directory, a process of its own.",
     measure,
     kinds=(Kind.DEFAULT,),
-    fresh=True,
+    start=Start.OWN,
     rounds=5,
 )

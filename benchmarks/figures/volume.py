@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from benchmarks import drive
 from benchmarks.drive import Load
-from benchmarks.figures.figure import Figure, Measured
+from benchmarks.figures.figure import Figure, Measured, Start
 from benchmarks.process import resident_mb
 from benchmarks.subject import Subject
 
@@ -68,6 +68,6 @@ VOLUME = Figure(
     "start of the process to the first fetched record, after a clean stop and after a kill -9 "
     "100 MB later.",
     measure,
-    fresh=True,
+    start=Start.OWN,
     rounds=1,
 )

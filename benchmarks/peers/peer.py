@@ -3,7 +3,7 @@
 A peer is one file beside this one: a `Peer` with a function that makes a `Broker` on a directory,
 which is neither there nor started yet; it is what the tests of compatibility call a peer. Its
 variants differ in settings of topics alone, so that one process serves them all. Above: roster.py,
-the list of peers.
+the list of peers. Below: loop_delay.py.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
+from benchmarks.peers.loop_delay import LoopDelay
 from tests.compat.peer import Peer as Broker
 
 __all__ = ["Broker", "Kind", "Peer", "Variant"]
@@ -34,7 +35,10 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
+    """`loop_delay` reads how late a started broker's event loop has been, where it tells."""
+
     name: str
     make: Callable[[Path], Broker]
     versions: Callable[[], Mapping[str, str]]
     variants: tuple[Variant, ...]
+    loop_delay: Callable[[Broker], LoopDelay] | None = None

@@ -1,6 +1,6 @@
 """A bar is on a ratio or on a figure itself, and silent about rows that it is not about."""
 
-from benchmarks.bars import BARS, Bar, missed, verdicts
+from benchmarks.bars import BARS, Bar, missed, tally, verdicts
 from benchmarks.figures.catalogue import FIGURES
 from benchmarks.figures.rate import LOADS, PLAIN, title
 from benchmarks.peers.roster import PEERS
@@ -38,6 +38,27 @@ def test_what_is_missed_names_row_and_bar() -> None:
     ((row, bar),) = missed([quick, slow])
     assert row is slow
     assert str(bar) == "durable ≤0.1×"
+
+
+def test_bars_are_counted_in_all_and_by_figure() -> None:
+    trip = {"Kafka": (1.0,), "durable": (1.2,)}
+    rows = [
+        start(Kafka=1.0, durable=1.0),
+        Row("trip", "round trip, p50", "ms", trip),
+        Row("trip-warm", "round trip, p50", "ms", {**trip, "caching": (0.9,)}),
+        Row("topics", "topics, one by one", "per s", trip),
+    ]
+    assert tally(rows) == "2 of 4 bars hold (start 0 of 1, trip 1 of 1, trip-warm 1 of 2)"
+    assert tally(rows[3:]) == "0 of 0 bars hold"
+
+
+def test_the_loop_is_late_if_it_was_so_in_one_round() -> None:
+    rounds = {"durable": (5.0, 20.0, 5.0), "caching": (5.0, 5.0, 50.0)}
+    delays = Row("rate", "loop delay at most", "ms", rounds, peak=True)
+    assert [(str(bar), held) for bar, held in verdicts(delays)] == [
+        ("durable ≤20 ms", True),
+        ("caching ≤20 ms", False),
+    ]
 
 
 def test_a_bar_says_what_it_is_beside_when_that_is_not_kafka_as_it_comes() -> None:

@@ -10,7 +10,11 @@ def test_all_figures_are_taken_unless_some_are_named() -> None:
 
 
 def test_named_figures_keep_the_order_in_which_they_run() -> None:
-    assert [figure.name for figure in chosen("trip,start")] == ["start", "trip"]
+    assert [figure.name for figure in chosen("trip-warm,rate,start")] == [
+        "start",
+        "rate",
+        "trip-warm",
+    ]
 
 
 def test_an_unknown_figure_is_refused_with_the_known_ones() -> None:

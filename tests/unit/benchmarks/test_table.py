@@ -1,10 +1,11 @@
 """The table shows medians, ratios to the reference, and bars; in a terminal its columns align."""
 
+from dataclasses import replace
+
 import pytest
 from benchmarks.drive import Load
 from benchmarks.figures.figure import percentile, percentiles
 from benchmarks.figures.rate import title
-from benchmarks.page import page
 from benchmarks.report import Report, Row
 from benchmarks.table import as_markdown, as_text, number
 
@@ -14,7 +15,6 @@ REPORT = Report(
     taken="2026-01-02T03:04:05Z",
     command="python -m benchmarks --quick",
     seconds=61.5,
-    rounds=3,
     versions={"Java": "17", "cores": "2"},
     variants=("Kafka", "durable", "caching"),
     reference="Kafka",
@@ -33,9 +33,16 @@ def test_a_missed_bar_shouts() -> None:
 
 
 def test_columns_of_the_terminal_align() -> None:
-    head, *lines = as_text(REPORT).splitlines()
+    head, *lines, _ = as_text(REPORT).splitlines()
     end = head.index("Kafka") + len("Kafka")
     assert [line[end - 4 : end] for line in lines] == ["5.00", "4.00"]
+
+
+def test_lines_of_the_terminal_begin_with_their_figure_and_end_with_the_count_of_bars() -> None:
+    warm = replace(TRIP, figure="trip-warm")
+    _, *lines, last = as_text(replace(REPORT, rows=(*REPORT.rows, warm))).splitlines()
+    assert [line.split()[0] for line in lines] == ["start", "trip", "trip-warm"]
+    assert last == "1 of 1 bars hold (start 1 of 1)"
 
 
 @pytest.mark.parametrize(
@@ -64,12 +71,3 @@ def test_a_load_says_what_it_is() -> None:
         "100 B, 100 partitions, 10 producers, spread"
     )
     assert title(Load()) == "1 KB, 1 partition, 1 producer"
-
-
-def test_the_page_has_the_command_the_versions_and_the_rows_of_each_figure() -> None:
-    text = page(REPORT)
-    assert "`python -m benchmarks --quick` on 2026-01-02" in text
-    assert "Java 17, cores 2." in text
-    assert text.index("## `start`") < text.index("| cold start |") < text.index("## `trip`")
-    assert "## `loads`" not in text
-    assert "1 of 1 bars hold." in text
