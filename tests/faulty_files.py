@@ -92,6 +92,9 @@ class _FaultyFile:
         counts = self._files.read_bytes
         counts[self._path] = counts.get(self._path, 0) + len(data)
 
+    def read_no_further(self) -> None:
+        self._file.read_no_further()
+
     def truncate(self, size: int) -> None:
         self._file.truncate(size)
 

@@ -79,7 +79,11 @@ class ApacheKafka:
         """SIGTERM and wait; nothing happens to one that has ended, or has not been started."""
         if self._process is not None:
             self._process.terminate()
-            self._process.wait(STOP_TIMEOUT_S)
+            try:
+                self._process.wait(STOP_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise
 
     def kill(self) -> None:
         self._running().kill()
@@ -113,7 +117,7 @@ class ApacheKafka:
             admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
             return bool(admin.list_topics(timeout=5).brokers)
         except (OSError, KafkaException):
-            time.sleep(0.1)
+            time.sleep(0.01)
             return False
 
     def _running(self) -> subprocess.Popen[bytes]:

@@ -296,6 +296,9 @@ class ForgettingFile:
     def pread_nowait(self, size: int, position: int) -> Buffer | None:
         return None if self._files.is_cold else self.pread(size, position)
 
+    def read_no_further(self) -> None:
+        pass
+
     def truncate(self, size: int) -> None:
         if size != len(self._inode.cache):
             self._inode.truncate(size)

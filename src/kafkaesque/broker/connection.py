@@ -18,6 +18,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Mapping
 from dataclasses import replace
+from functools import partial
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, cast
 
@@ -93,8 +94,9 @@ class Connection(asyncio.BufferedProtocol):
         # Requests whose responses have not been sent, oldest first.
         self._line: deque[_Place] = deque()
         self._change: _Place | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._polls: set[asyncio.Task[None]] = set()
+        # A fetch ends with its connection; what changes something is brought to its end.
+        self._polls: set[asyncio.Future[Any]] = set()
+        self._changes: set[asyncio.Future[Any]] = set()
         self._backlog: Buffer = b""
         self._writable = True
         self._closing = False
@@ -120,8 +122,8 @@ class Connection(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._closing = True
         self._open.discard(self)
-        for task in tuple(self._polls):
-            task.cancel()
+        for poll in tuple(self._polls):
+            poll.cancel()
 
     def get_buffer(self, sizehint: int) -> memoryview:
         if self._frame_size:
@@ -232,11 +234,7 @@ class Connection(asyncio.BufferedProtocol):
             self._broken(place, api, header, error)
             return
         if isinstance(result, Awaitable):
-            self._line.append(place := _Place())
-            if api.key in _CHANGES:
-                self._change = place
-            task = asyncio.get_running_loop().create_task(self._finish(place, api, header, result))
-            self._own(task, self._polls if api.key == FETCH else self._tasks)
+            self._wait(api, header, result)
         elif result is not None:
             chunks = _encoded(header, result)
             if self._line:
@@ -245,19 +243,31 @@ class Connection(asyncio.BufferedProtocol):
             else:
                 self._write(chunks)
 
-    def _own(self, task: asyncio.Task[None], tasks: set[asyncio.Task[None]]) -> None:
-        """A fetch ends with its connection; what changes something is always brought to its end."""
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
+    def _wait(self, api: Api, header: RequestHeader, result: Awaitable[Any]) -> None:
+        self._line.append(place := _Place())
+        if api.key in _CHANGES:
+            self._change = place
+        # A future answers by itself; a coroutine needs a task.
+        answer = asyncio.ensure_future(result)
+        owned = self._polls if api.key == FETCH else self._changes
+        owned.add(answer)
+        answer.add_done_callback(partial(self._finish, owned, place, api, header))
 
-    async def _finish(
-        self, place: _Place, api: Api, header: RequestHeader, waiting: Awaitable[Any]
+    def _finish(
+        self,
+        owned: set[asyncio.Future[Any]],
+        place: _Place,
+        api: Api,
+        header: RequestHeader,
+        answer: asyncio.Future[Any],
     ) -> None:
-        try:
-            result = await waiting
-        except Exception as error:
+        owned.discard(answer)
+        if answer.cancelled():
+            return
+        if isinstance(error := answer.exception(), Exception):
             self._broken(place, api, header, error)
             return
+        result = answer.result()
         place.chunks = [] if result is None else _encoded(header, result)
         self._send()
 

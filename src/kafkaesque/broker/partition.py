@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 class Watcher(Protocol):
     """Someone who waits for more to become visible: a long-polling fetch."""
 
-    def more(self, size: int) -> None: ...
+    def more(self, partition: "Partition", size: int) -> None: ...
     def wake(self) -> None: ...
 
 
@@ -297,7 +297,7 @@ class Partition:
         more = size - self._visible_size
         self._visible_size = size
         for watcher in tuple(self._watchers):
-            watcher.more(more)
+            watcher.more(self, more)
 
     def _go_offline(self, error: BaseException) -> None:
         self.offline = str(error)

@@ -53,7 +53,7 @@ class _Bell:
     def __init__(self) -> None:
         self.rung = asyncio.Event()
 
-    def more(self, size: int) -> None:
+    def more(self, partition: Partition, size: int) -> None:
         self.rung.set()
 
     def wake(self) -> None:

@@ -29,6 +29,9 @@ class File(Protocol):
     def pread_nowait(self, size: int, position: int) -> Buffer | None:
         """The same without waiting for the disk: None where the page cache lacks any of it."""
 
+    def read_no_further(self) -> None:
+        """Have later reads bring in what they ask for, and nothing ahead of it."""
+
     def truncate(self, size: int) -> None: ...
 
     def sync(self) -> None:
@@ -92,13 +95,14 @@ _fdatasync = getattr(os, "fdatasync", os.fsync)
 
 
 class OsFile:
-    __slots__ = ("_descriptor", "_nowait")
+    __slots__ = ("_descriptor", "_nowait", "_reads_ahead")
 
     def __init__(self, path: str, create: bool) -> None:
         self._descriptor = -1
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         self._descriptor = os.open(path, flags, 0o644)
         self._nowait = bool(_NOWAIT_FLAG)
+        self._reads_ahead = hasattr(os, "posix_fadvise")
 
     def pwrite(self, data: Buffer, position: int) -> None:
         written = os.pwrite(self._descriptor, data, position)
@@ -135,6 +139,11 @@ class OsFile:
             self._nowait = False
             return self.pread(size, position)
         return data if count == size else None
+
+    def read_no_further(self) -> None:
+        if self._reads_ahead:
+            self._reads_ahead = False
+            os.posix_fadvise(self._descriptor, 0, 0, os.POSIX_FADV_RANDOM)
 
     def truncate(self, size: int) -> None:
         os.ftruncate(self._descriptor, size)

@@ -1,7 +1,9 @@
 """What a read returns: whole batches of one segment, as they lie in its file.
 
 A slice is planned on the event loop and read there without waiting, or in a thread where the page
-cache lacks some of it (`read_nowait` gave None). Where both ends are known the read is one pread
+cache lacks some of it (`read_nowait` gave None). A reader whose last read came from the disk is not
+even tried on the loop: Linux would begin to read there, and that alone can take milliseconds.
+Where both ends are known the read is one pread
 of exactly those bytes. `Hints` makes that the common case: it remembers where earlier reads and
 flushes ended. Else the offset index says where to start looking, and headers are walked for at
 most an index interval at each end.
@@ -21,6 +23,8 @@ _SPAN = Struct(">qi11xi")  # and the last offset's delta, at byte 23
 _SMALLEST_LENGTH = HEADER_SIZE - LOG_OVERHEAD
 _WINDOW_BYTES = 8192
 _SLOTS = 61
+_COLD_BYTES = 512 * 1024
+"""What is read from the disk at a time, unless one batch is larger: a flush has to wait for it."""
 
 
 class Slice(Protocol):
@@ -35,19 +39,25 @@ class Slice(Protocol):
 
 
 class Hints:
-    """offset -> position of the batch that starts there. Small, lossy, fit for threads."""
+    """offset -> position of the batch that starts there, and whether what came before it had to be
+    read from the disk. Small, lossy, fit for threads.
+    """
 
     __slots__ = ("_slots",)
 
     def __init__(self) -> None:
-        self._slots = [(-1, 0)] * _SLOTS
+        self._slots = [(-1, 0, False)] * _SLOTS
 
     def find(self, offset: int) -> int | None:
-        known, position = self._slots[offset % _SLOTS]
+        known, position, _ = self._slots[offset % _SLOTS]
         return position if known == offset else None
 
-    def note(self, offset: int, position: int) -> None:
-        self._slots[offset % _SLOTS] = (offset, position)
+    def is_cold(self, offset: int) -> bool:
+        known, _, cold = self._slots[offset % _SLOTS]
+        return cold and known == offset
+
+    def note(self, offset: int, position: int, cold: bool = False) -> None:
+        self._slots[offset % _SLOTS] = (offset, position, cold)
 
 
 class OffsetIndex(Protocol):
@@ -94,12 +104,14 @@ class KnownSlice:
 
 class FileSlice:
     __slots__ = (
+        "_cold",
         "_end",
         "_hints",
         "_limit",
         "_max_bytes",
         "_min_one",
         "_offset",
+        "_piece",
         "_start",
         "_whole",
         "segment",
@@ -131,21 +143,33 @@ class FileSlice:
         self._end = end
         self._offset = offset
         self._max_bytes = max_bytes
+        self._piece = max_bytes
         self._limit = limit
         self._min_one = min_one
         self._hints = hints
+        self._cold = hints.is_cold(offset)
 
     def read_nowait(self) -> Buffer | None:
+        if self._cold:
+            return None
         try:
             return self._read(False)
         except NotCachedError:
             return None
 
     def read(self) -> Buffer:
-        return self._read(True)
+        self._piece = min(self._max_bytes, _COLD_BYTES)
+        self._whole = self._whole and self.size <= self._piece
+        self._cold = False
+        try:
+            return self._read(False)
+        except NotCachedError:
+            self._cold = True
+            return self._read(True)
 
     def _read(self, wait: bool) -> Buffer:
         try:
+            self.segment.file().read_no_further()
             if self._whole and self._start is not None:
                 return fetch(self.segment.file(), self.size, self._start, wait)
             return self._search(wait)
@@ -167,16 +191,13 @@ class FileSlice:
 
     def _batches_from(self, segment: Source, start: int, wait: bool) -> Buffer:
         end = segment.size if segment is not self.segment or self._end is None else self._end
-        size = min(end - start, max(self._max_bytes, HEADER_SIZE))
-        data = fetch(segment.file(), size, start, wait)
-        base_offset, length = _LENGTH.unpack_from(data)
+        file = segment.file()
+        base_offset, length = _LENGTH.unpack(fetch(file, _LENGTH.size, start, wait))
         first = length + LOG_OVERHEAD
-        if base_offset >= self._limit:
+        if base_offset >= self._limit or (first > self._max_bytes and not self._min_one):
             return b""
-        if first > self._max_bytes:
-            if not self._min_one:
-                return b""
-            return fetch(segment.file(), first, start, wait)
+        size = min(end - start, max(first, self._piece))
+        data = fetch(file, size, start, wait)
         indexed = segment.offset_index(wait).last_before(start + size, self._limit)
         return self._trim(data, start, max(indexed - start, 0))
 
@@ -187,13 +208,13 @@ class FileSlice:
             base_offset, length = _LENGTH.unpack_from(data, at)
             following = at + length + LOG_OVERHEAD
             if base_offset >= limit or following > end:
-                self._hints.note(base_offset, start + at)
+                self._hints.note(base_offset, start + at, self._cold)
                 break
             last, at = at, following
         else:
             if last >= 0:
                 base_offset, _, delta = _SPAN.unpack_from(data, last)
-                self._hints.note(base_offset + delta + 1, start + at)
+                self._hints.note(base_offset + delta + 1, start + at, self._cold)
         return data if at == end else memoryview(data)[:at]
 
 

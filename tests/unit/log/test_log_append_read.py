@@ -141,6 +141,32 @@ def test_cold_bytes_are_left_to_a_thread() -> None:
         assert bytes(piece.read()) == batches[offset]
 
 
+def test_a_reader_from_the_disk_gets_small_pieces_and_stays_off_the_loop_until_it_has_caught_up() -> (
+    None
+):
+    files = new_disk()
+    log = open_log(files)
+    batches = append_many(log, 8, size=200_000)
+    files.is_cold = True
+    piece = log.read(0, 1 << 30, 8)
+    assert piece.read_nowait() is None
+    assert bytes(piece.read()) == b"".join(batches[:2]), "half a megabyte, in whole batches"
+    files.is_cold = False
+    following = log.read(2, 1 << 30, 8)
+    assert following.read_nowait() is None, "the loop does not ask the disk for a cold reader"
+    assert bytes(following.read()) == b"".join(batches[2:4])
+    assert read(log, 4) == b"".join(batches[4:]), "what was cached again is read on the loop"
+
+
+def test_a_batch_larger_than_a_piece_from_the_disk_comes_whole() -> None:
+    files = new_disk()
+    log = open_log(files)
+    batches = append_many(log, 2, size=700_000)
+    files.is_cold = True
+    for offset in (0, 1):
+        assert bytes(log.read(offset, 1 << 30, 2).read()) == batches[offset]
+
+
 @pytest.mark.parametrize(
     ("config", "sizes"),
     [

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from kafkaesque.broker.broker import Broker
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Context:
     """One request's surroundings."""
 

@@ -2,8 +2,8 @@
 high watermark.
 
 - Enough there (`min_bytes`), an error, or no time to wait: answered at once. Otherwise a watcher
-  sits on every partition until enough has become visible or `max_wait_ms` is over; then everything
-  is read once more.
+  sits on every partition until enough has become visible or `max_wait_ms` is over; then what has
+  moved is read once more.
 - The first batch is returned whole even if it exceeds the limits (KIP-74): a reader never gets
   stuck.
 - Bytes that are not in the page cache are read in a thread.
@@ -12,7 +12,7 @@ high watermark.
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Container, Iterator
 
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.fetch_sessions import Key, Session, Wanted
@@ -27,6 +27,10 @@ from kafkaesque.protocol.messages.fetch import (
 )
 
 _READ_COMMITTED = 1
+_SHARE_BYTES = 2 << 20
+"""What one response holds unless `min_bytes` asks for more. Reading and sending 50 MB would keep
+everybody else waiting for 20 ms and more; the reader comes back at once for the rest.
+"""
 
 
 def fetch(ctx: Context, request: FetchRequest) -> FetchResponse | Awaitable[FetchResponse]:
@@ -35,84 +39,141 @@ def fetch(ctx: Context, request: FetchRequest) -> FetchResponse | Awaitable[Fetc
     except KafkaError as error:
         return FetchResponse(error_code=error.code)
     attempt = _Attempt(ctx, request, session)
-    attempt.read()
     if attempt.is_enough or request.max_wait_ms <= 0 or not session.wanted:
         return attempt.answer()
-    return _long_poll(ctx, request, attempt)
+    return _LongPoll(ctx, request, attempt).answer
 
 
-async def _long_poll(ctx: Context, request: FetchRequest, attempt: "_Attempt") -> FetchResponse:
-    watcher = _Watcher(request.min_bytes - attempt.size)
-    for partition, seen in attempt.partitions:
-        partition.watch(watcher)
-        if partition.high_watermark != seen:
-            watcher.wake()
-    timer = asyncio.get_running_loop().call_later(request.max_wait_ms / 1000, watcher.wake)
-    ctx.broker.long_polls.add(watcher)
-    try:
-        await watcher.woken
-    finally:
-        timer.cancel()
-        ctx.broker.long_polls.discard(watcher)
-        for partition, _ in attempt.partitions:
-            partition.unwatch(watcher)
-    again = _Attempt(ctx, request, attempt.session)
-    again.read()
-    answer = again.answer()
-    return await answer if isinstance(answer, Awaitable) else answer
+class _LongPoll:
+    """Waits until enough bytes have become visible in any of its partitions, and reads those.
 
+    Callbacks rather than a coroutine: every consumer at the head has one of these under way.
+    """
 
-class _Watcher:
-    """Waits until enough bytes have become visible in any of its partitions."""
+    __slots__ = ("_attempt", "_cold", "_ctx", "_moved", "_needed", "_timer", "_woken", "answer")
 
-    __slots__ = ("_needed", "woken")
+    def __init__(self, ctx: Context, request: FetchRequest, attempt: "_Attempt") -> None:
+        loop = asyncio.get_running_loop()
+        self._ctx = ctx
+        self._attempt = attempt
+        self._needed = request.min_bytes - attempt.size
+        self._moved: set[Partition] = set()
+        self._woken = False
+        self._cold: asyncio.Future[FetchResponse] | None = None
+        self._timer = loop.call_later(request.max_wait_ms / 1000, self._read_again)
+        self.answer: asyncio.Future[FetchResponse] = loop.create_future()
+        self.answer.add_done_callback(self._end)
+        ctx.broker.long_polls.add(self)
+        for partition in attempt.partitions():
+            partition.watch(self)
 
-    def __init__(self, needed: int) -> None:
-        self._needed = needed
-        self.woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def more(self, size: int) -> None:
+    def more(self, partition: Partition, size: int) -> None:
+        self._moved.add(partition)
         self._needed -= size
         if self._needed <= 0:
-            self.wake()
+            self._read_soon()
 
     def wake(self) -> None:
-        if not self.woken.done():
-            self.woken.set_result(None)
+        self._moved.update(self._attempt.partitions())
+        self._read_soon()
+
+    def _read_soon(self) -> None:
+        """In the next turn: what else is appended in this one comes along."""
+        if not self._woken:
+            self._woken = True
+            self.answer.get_loop().call_soon(self._read_again)
+
+    def _read_again(self) -> None:
+        if self.answer.done() or self._cold:
+            return
+        try:
+            self._attempt.read_again(self._moved)
+            answer = self._attempt.answer()
+        except Exception as error:
+            self.answer.set_exception(error)
+            return
+        if isinstance(answer, FetchResponse):
+            self.answer.set_result(answer)
+        else:
+            self._cold = asyncio.ensure_future(answer)
+            self._cold.add_done_callback(self._have_read)
+
+    def _have_read(self, cold: "asyncio.Future[FetchResponse]") -> None:
+        if self.answer.done():
+            return
+        if error := cold.exception():
+            self.answer.set_exception(error)
+        else:
+            self.answer.set_result(cold.result())
+
+    def _end(self, answer: "asyncio.Future[FetchResponse]") -> None:
+        """Answered, or its client has gone."""
+        self._timer.cancel()
+        self._ctx.broker.long_polls.discard(self)
+        for partition in self._attempt.partitions():
+            partition.unwatch(self)
+        if self._cold is not None:
+            self._cold.cancel()
+
+
+class _Found:
+    """What a partition has to say: `size` bytes, in `data` or still to be read from the disk."""
+
+    __slots__ = ("cold", "data", "key", "partition", "size", "wanted")
+
+    def __init__(self, key: Key, wanted: Wanted) -> None:
+        self.key = key
+        self.wanted = wanted
+        self.partition: Partition | None = None
+        self.data: PartitionData
+        self.cold: Slice | None = None
+        self.size = 0
 
 
 class _Attempt:
-    """One pass over the partitions of a fetch: what each of them has to say right now."""
+    """A pass over the partitions of a fetch, and another over those that have moved since."""
 
     def __init__(self, ctx: Context, request: FetchRequest, session: Session) -> None:
         self._ctx = ctx
-        self.session = session
+        self._session = session
         self._committed = request.isolation_level == _READ_COMMITTED
-        self._remaining = min(request.max_bytes, ctx.broker.config["fetch.max.bytes"])
+        share = max(_SHARE_BYTES, request.min_bytes)
+        self._remaining = min(request.max_bytes, ctx.broker.config["fetch.max.bytes"], share)
         self._min_bytes = request.min_bytes
         self._failed = False
-        self._found: list[tuple[Key, Wanted, PartitionData]] = []
-        self._cold: list[tuple[PartitionData, Slice]] = []
-        self.partitions: list[tuple[Partition, int]] = []
         self.size = 0
+        self._found = [_Found(key, wanted) for key, wanted in session.wanted.items()]
+        for found in self._found:
+            self._read(found)
 
     @property
     def is_enough(self) -> bool:
         return self._failed or self.size >= self._min_bytes
 
-    def read(self) -> None:
-        for key, wanted in self.session.wanted.items():
-            data = PartitionData(partition_index=wanted.partition, high_watermark=-1, records=b"")
-            try:
-                self._read(wanted, data)
-            except KafkaError as error:
-                data.error_code = error.code
-                self._failed = True
-            self._found.append((key, wanted, data))
+    def partitions(self) -> Iterator[Partition]:
+        return (found.partition for found in self._found if found.partition)
 
-    def _read(self, wanted: Wanted, data: PartitionData) -> None:
+    def read_again(self, moved: Container[Partition]) -> None:
+        for found in self._found:
+            if found.partition in moved:
+                self.size -= found.size
+                self._remaining += found.size
+                found.size, found.cold = 0, None
+                self._read(found)
+
+    def _read(self, found: _Found) -> None:
+        found.data = PartitionData(
+            partition_index=found.wanted.partition, high_watermark=-1, records=b""
+        )
+        try:
+            self._read_partition(found, found.wanted, found.data)
+        except KafkaError as error:
+            found.data.error_code = error.code
+            self._failed = True
+
+    def _read_partition(self, found: _Found, wanted: Wanted, data: PartitionData) -> None:
         topic = self._ctx.broker.topics.find(wanted.topic, wanted.topic_id)
-        partition = topic.partition(wanted.partition)
+        found.partition = partition = topic.partition(wanted.partition)
         check_leader_epoch(wanted.current_leader_epoch)
         limit = data.high_watermark = partition.high_watermark
         data.last_stable_offset = partition.last_stable_offset
@@ -121,47 +182,52 @@ class _Attempt:
             limit = data.last_stable_offset
         else:
             data.aborted_transactions = None
-        self.partitions.append((partition, data.high_watermark))
         max_bytes = min(wanted.max_bytes, self._remaining)
-        found = partition.read(wanted.offset, max_bytes, limit, min_one=self.size == 0)
-        if not found.size:
+        there = partition.read(wanted.offset, max_bytes, limit, min_one=self.size == 0)
+        if not there.size:
             return
-        self.size += found.size
-        self._remaining -= found.size
-        records = found.read_nowait()
+        found.size = there.size
+        self.size += there.size
+        self._remaining -= there.size
+        records = there.read_nowait()
         if records is None:
-            self._cold.append((data, found))
+            found.cold = there
         else:
             data.records = records
 
     def answer(self) -> FetchResponse | Awaitable[FetchResponse]:
-        return self._with_cold_reads() if self._cold else self._response()
+        cold = [found for found in self._found if found.cold]
+        return self._with_cold_reads(cold) if cold else self._response()
 
-    async def _with_cold_reads(self) -> FetchResponse:
-        for data, found in self._cold:
+    async def _with_cold_reads(self, cold: list[_Found]) -> FetchResponse:
+        for found in cold:
+            assert found.cold
             try:
-                data.records = await self._ctx.broker.disk.run(found.read)
+                found.data.records = await self._ctx.broker.disk.run(found.cold.read)
             except OSError:
-                data.error_code = ErrorCode.KAFKA_STORAGE_ERROR
+                found.data.error_code = ErrorCode.KAFKA_STORAGE_ERROR
             except KafkaError as error:
-                data.error_code = error.code
+                found.data.error_code = error.code
         return self._response()
 
     def _response(self) -> FetchResponse:
-        topics: dict[tuple[str, object], FetchableTopicResponse] = {}
+        session = self._session
+        topics: dict[tuple[str, int], FetchableTopicResponse] = {}
         served = []
-        for key, wanted, data in self._found:
+        for found in self._found:
+            wanted, data = found.wanted, found.data
             told = (data.high_watermark, data.log_start_offset)
             is_news = data.records or data.error_code or told != wanted.told
-            if self.session.incremental and not is_news:
+            if session.incremental and not is_news:
                 continue
             wanted.told = None if data.error_code else told
             if data.records:
-                served.append(key)
-            topic = topics.get((wanted.topic, wanted.topic_id))
+                served.append(found.key)
+            name = (wanted.topic, wanted.topic_id.int)
+            topic = topics.get(name)
             if topic is None:
                 topic = FetchableTopicResponse(topic=wanted.topic, topic_id=wanted.topic_id)
-                topics[wanted.topic, wanted.topic_id] = topic
+                topics[name] = topic
             topic.partitions.append(data)
-        self.session.to_the_end(served)
-        return FetchResponse(session_id=self.session.id, responses=list(topics.values()))
+        session.to_the_end(served)
+        return FetchResponse(session_id=session.id, responses=list(topics.values()))

@@ -44,7 +44,7 @@ def produce(
     if request.acks == 0:
         return None
     if waiting:
-        return _when_durable(response, waiting, request.timeout_ms)
+        return _Acknowledgement(response, waiting, request.timeout_ms).answer
     return response
 
 
@@ -96,23 +96,37 @@ def _check_request(version: int, acks: int, topic: Topic, records: memoryview) -
         raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, message)
 
 
-async def _when_durable(
-    response: ProduceResponse, waiting: Waiting, timeout_ms: int
-) -> ProduceResponse:
-    late = KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"not on disk within {timeout_ms} ms")
-    pending = {id(answer): answer for answer, _ in waiting}
-    try:
-        async with asyncio.timeout(timeout_ms / 1000):
-            for answer, future in waiting:
-                try:
-                    await future
-                except KafkaError as error:
-                    _refuse(answer, error)
-                del pending[id(answer)]
-    except TimeoutError:
-        for answer in pending.values():
+class _Acknowledgement:
+    """Answers when every partition of a request has been flushed, or has failed, or it is late."""
+
+    __slots__ = ("_pending", "_response", "_timeout_ms", "_timer", "answer")
+
+    def __init__(self, response: ProduceResponse, waiting: Waiting, timeout_ms: int) -> None:
+        loop = asyncio.get_running_loop()
+        self._response = response
+        self._timeout_ms = timeout_ms
+        self._pending = {future: answer for answer, future in waiting}
+        self._timer = loop.call_later(timeout_ms / 1000, self._give_up)
+        self.answer: asyncio.Future[ProduceResponse] = loop.create_future()
+        for future in self._pending:
+            future.add_done_callback(self._flushed)
+
+    def _flushed(self, future: "asyncio.Future[None]") -> None:
+        answer = self._pending.pop(future, None)
+        if answer is None:
+            return  # It was given up.
+        if isinstance(error := future.exception(), KafkaError):
+            _refuse(answer, error)
+        if not self._pending:
+            self._timer.cancel()
+            self.answer.set_result(self._response)
+
+    def _give_up(self) -> None:
+        late = KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"not on disk within {self._timeout_ms} ms")
+        for answer in self._pending.values():
             _refuse(answer, late)
-    return response
+        self._pending.clear()
+        self.answer.set_result(self._response)
 
 
 def _refuse(answer: PartitionProduceResponse, error: KafkaError) -> None:
