@@ -141,9 +141,7 @@ def test_cold_bytes_are_left_to_a_thread() -> None:
         assert bytes(piece.read()) == batches[offset]
 
 
-def test_a_reader_from_the_disk_gets_small_pieces_and_stays_off_the_loop_until_it_has_caught_up() -> (
-    None
-):
+def test_a_reader_from_the_disk_gets_pieces_and_stays_off_the_loop_meanwhile() -> None:
     files = new_disk()
     log = open_log(files)
     batches = append_many(log, 8, size=200_000)
