@@ -10,6 +10,14 @@ Clock: TypeAlias = Callable[[], int]
 """Wall time in milliseconds since 1970. Passed in, so that tests own the time."""
 
 
+class AbortedTransaction(NamedTuple):
+    """Its first record in a partition, and the marker there that ends it."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+
+
 class TopicPartition(NamedTuple):
     """The name of a partition: its directory on disk is `<topic>-<partition>`."""
 

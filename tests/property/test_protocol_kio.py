@@ -30,6 +30,7 @@ from kafkaesque.protocol.header import (
     encode_response_header,
 )
 from kafkaesque.protocol.messages import FLEXIBLE_SINCE, MESSAGES, Api
+from kafkaesque.protocol.messages.internal import ControlRecordKey, EndTxnMarker
 from kafkaesque.protocol.schema import ZERO_UUID, Field, Primitive, schema_of
 
 IN_CI = settings.get_current_profile_name() == "ci"
@@ -39,6 +40,8 @@ TEXTS = st.text(max_size=8) | st.just("long " * 30)
 INT32S = st.integers(-(2**31), 2**31 - 1)
 NOT_IN_KIO = {"Produce": 3}
 """The versions below it are declared only to be refused; Kafka has dropped them."""
+OWN_TAGS_FROM = 1000
+"""Tagged fields of our own have these numbers; Kafka's schemas do not know them."""
 BLOBS = st.binary(max_size=8) | st.just(bytes(200))
 
 
@@ -131,13 +134,28 @@ def test_response_headers_are_kios_bytes(flexible: bool, id_: int) -> None:
     assert decode_response_header(expected, flexible) == (id_, len(expected))
 
 
+@given(kind=st.integers(-(2**15), 2**15 - 1), coordinator_epoch=INT32S)
+def test_control_records_are_kios_bytes(kind: int, coordinator_epoch: int) -> None:
+    keys = importlib.import_module("kio.schema.control_record_type_schema.v0")
+    values = importlib.import_module("kio.schema.end_txn_marker.v0")
+    key, value = ControlRecordKey(type=kind), EndTxnMarker(coordinator_epoch=coordinator_epoch)
+    expected = _written_by_kio(keys.ControlRecordTypeSchema(type_=kind))
+    assert b"".join(encode(key, 0)) == expected
+    expected = _written_by_kio(values.EndTxnMarker(coordinator_epoch=coordinator_epoch))
+    assert b"".join(encode(value, 0)) == expected
+
+
 @cache
 def _messages_of(case: Case) -> st.SearchStrategy[Any]:
     return _messages(case.ours, case.kios, case.version)
 
 
 def _messages(ours: type[Any], kios: type[Any], version: int) -> st.SearchStrategy[Any]:
-    fields = [field for field in schema_of(ours).fields if field.exists_in(version)]
+    fields = [
+        field
+        for field in schema_of(ours).fields
+        if field.exists_in(version) and (field.tag or 0) < OWN_TAGS_FROM
+    ]
     theirs = {_our_name(field): field for field in dataclasses.fields(kios)}
     assert {field.name for field in fields} == set(theirs)
     return st.builds(ours, **{f.name: _values(f, theirs[f.name], version) for f in fields})
@@ -145,7 +163,7 @@ def _messages(ours: type[Any], kios: type[Any], version: int) -> st.SearchStrate
 
 def _values(ours: Field, kios: "dataclasses.Field[Any]", version: int) -> st.SearchStrategy[Any]:
     if isinstance(ours.type, Primitive):
-        values = _primitives(ours.type, kios.metadata["kafka_type"])
+        values = _primitives(ours.type, kios)
     else:
         values = _messages(ours.type, _entity(kios.type), version)
         if ours.tag is not None and not ours.is_array:
@@ -156,11 +174,14 @@ def _values(ours: Field, kios: "dataclasses.Field[Any]", version: int) -> st.Sea
     return st.none() | values if ours.nullable_in(version) else values
 
 
-def _primitives(kind: Primitive, kafka_type: str) -> st.SearchStrategy[Any]:
+def _primitives(kind: Primitive, kios: "dataclasses.Field[Any]") -> st.SearchStrategy[Any]:
+    kafka_type = kios.metadata["kafka_type"]
     if kafka_type == "error_code":
         return st.sampled_from([code.value for code in KioErrorCode])
     if kafka_type == "datetime_i64":
-        return st.integers(-1, LAST_TIMESTAMP_MS)
+        # -1 is None to kio, and not every time may be None there.
+        may_be_none = types.NoneType in typing.get_args(kios.type)
+        return st.integers(-1 if may_be_none else 0, LAST_TIMESTAMP_MS)
     if kafka_type == "timedelta_i64":
         return st.integers(-LAST_TIMESTAMP_MS, LAST_TIMESTAMP_MS)
     if kind.name in INTEGER_BITS:

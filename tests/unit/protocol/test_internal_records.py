@@ -1,7 +1,7 @@
 """Records of internal topics against bytes that Apache Kafka 4.3's own classes wrote.
 
-kio has no such records, so the vectors were printed by Kafka's serializers. Each must be written
-and read back exactly; what cannot be read says why.
+kio has almost no such records, so the vectors were printed by Kafka's serializers. Each must be
+written and read back exactly; what cannot be read says why.
 """
 
 from uuid import UUID
@@ -11,6 +11,8 @@ import pytest
 from kafkaesque.errors import DecodeError, KafkaError
 from kafkaesque.protocol.messages.internal import (
     ConfigRecord,
+    ControlRecordKey,
+    EndTxnMarker,
     FeatureLevelRecord,
     GroupMetadataKey,
     GroupMetadataValue,
@@ -20,15 +22,20 @@ from kafkaesque.protocol.messages.internal import (
     OffsetCommitValue,
     PartitionChangeRecord,
     PartitionRecord,
+    PartitionsSchema,
     ProducerIdsRecord,
     RemoveTopicRecord,
     TopicRecord,
+    TransactionLogKey,
+    TransactionLogValue,
     decode_metadata_record,
     decode_versioned,
     encode_metadata_record,
     encode_versioned,
     version_of,
 )
+from kafkaesque.records.batch import records
+from kafkaesque.records.control import Marker, new_marker
 
 TOPIC_ID = UUID("01020304-0506-0708-090a-0b0c0d0e0f10")
 DIRECTORY = UUID("00000000-0000-0001-0000-000000000002")
@@ -193,6 +200,67 @@ VERSIONED: list[tuple[object, int, str]] = [
 ]
 
 
+def transaction(**more: object) -> TransactionLogValue:
+    value = TransactionLogValue(
+        producer_id=4000,
+        producer_epoch=7,
+        transaction_timeout_ms=60_000,
+        transaction_status=1,
+        transaction_partitions=[PartitionsSchema(topic="events", partition_ids=[0, 3])],
+        transaction_last_update_timestamp_ms=2000,
+        transaction_start_timestamp_ms=1000,
+    )
+    for name, new in more.items():
+        setattr(value, name, new)
+    return value
+
+
+PRODUCER_HEX = "0000000000000fa000070000ea60"
+TIMES_HEX = "00000000000007d000000000000003e8"
+TRANSACTIONS: list[tuple[object, int, str]] = [
+    (TransactionLogKey(transactional_id="tx"), 0, "000000027478"),
+    (
+        transaction(),
+        0,
+        f"0000{PRODUCER_HEX}010000000100066576656e7473000000020000000000000003{TIMES_HEX}",
+    ),
+    (
+        transaction(transaction_status=0, transaction_partitions=None),
+        0,
+        f"0000{PRODUCER_HEX}00ffffffff{TIMES_HEX}",
+    ),
+    (
+        transaction(),
+        1,
+        f"0001{PRODUCER_HEX}0102076576656e747303000000000000000300{TIMES_HEX}00",
+    ),
+    (
+        transaction(
+            transaction_status=0, transaction_partitions=None, client_transaction_version=2
+        ),
+        1,
+        f"0001{PRODUCER_HEX}0000{TIMES_HEX}0102020002",
+    ),
+    (
+        transaction(
+            transaction_status=2,
+            transaction_partitions=[],
+            previous_producer_id=3999,
+            next_producer_id=4001,
+            client_transaction_version=2,
+            next_producer_epoch=8,
+        ),
+        1,
+        f"0001{PRODUCER_HEX}0201{TIMES_HEX}04"
+        "00080000000000000f9f01080000000000000fa102020002"
+        "03020008",
+    ),
+    (ControlRecordKey(type=0), 0, "00000000"),
+    (ControlRecordKey(type=1), 0, "00000001"),
+    (EndTxnMarker(coordinator_epoch=9), 0, "000000000009"),
+]
+
+
 def name_of(value: object) -> str | None:
     return None if isinstance(value, str) else getattr(type(value), "__name__", None)
 
@@ -206,8 +274,8 @@ def test_metadata_records_have_kafkas_bytes(
     assert decode_metadata_record(data) == record
 
 
-@pytest.mark.parametrize(("value", "version", "kafkas"), VERSIONED, ids=name_of)
-def test_keys_and_values_of_consumer_offsets_have_kafkas_bytes(
+@pytest.mark.parametrize(("value", "version", "kafkas"), VERSIONED + TRANSACTIONS, ids=name_of)
+def test_versioned_keys_and_values_have_kafkas_bytes(
     value: object, version: int, kafkas: str
 ) -> None:
     data = bytes.fromhex(kafkas)
@@ -242,8 +310,24 @@ def test_a_value_without_a_version_is_refused(data: bytes) -> None:
         version_of(data)
 
 
-def test_a_value_cut_at_any_byte_is_refused() -> None:
-    data = encode_versioned(group(3), 3)
+@pytest.mark.parametrize(("value", "version"), [(group(3), 3), (transaction(), 1)], ids=name_of)
+def test_a_value_cut_at_any_byte_is_refused(value: object, version: int) -> None:
+    data = encode_versioned(value, version)
     for size in range(len(data)):
         with pytest.raises(DecodeError):
-            decode_versioned(GroupMetadataValue, data[:size])
+            decode_versioned(type(value), data[:size])
+
+
+def test_a_transaction_with_a_tag_of_a_later_kafka_is_still_read() -> None:
+    data = encode_versioned(transaction(next_producer_id=4001), 1)
+    tags = bytes.fromhex("0101080000000000000fa1")
+    assert data.endswith(tags)
+    later = data[: -len(tags)] + b"\x02" + tags[1:] + bytes.fromhex("2101ff")
+    assert decode_versioned(TransactionLogValue, later) == transaction(next_producer_id=4001)
+
+
+@pytest.mark.parametrize("marker", Marker)
+def test_the_markers_that_we_write_are_these_control_records(marker: Marker) -> None:
+    (record,) = records(new_marker(5, 4000, 7, marker, 1000, coordinator_epoch=9))
+    assert record.key == encode_versioned(ControlRecordKey(type=marker.value), 0)
+    assert record.value == encode_versioned(EndTxnMarker(coordinator_epoch=9), 0)

@@ -6,6 +6,14 @@ internal.py, beside them, declares what is not sent but stored: the records of i
 
 from typing import Any, Final, NamedTuple
 
+from kafkaesque.protocol.messages.add_offsets_to_txn import (
+    AddOffsetsToTxnRequest,
+    AddOffsetsToTxnResponse,
+)
+from kafkaesque.protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+)
 from kafkaesque.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 from kafkaesque.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafkaesque.protocol.messages.create_partitions import (
@@ -32,10 +40,19 @@ from kafkaesque.protocol.messages.describe_log_dirs import (
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
 )
+from kafkaesque.protocol.messages.describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+)
 from kafkaesque.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
 )
+from kafkaesque.protocol.messages.describe_transactions import (
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+)
+from kafkaesque.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from kafkaesque.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafkaesque.protocol.messages.find_coordinator import (
     FindCoordinatorRequest,
@@ -54,6 +71,10 @@ from kafkaesque.protocol.messages.join_group import JoinGroupRequest, JoinGroupR
 from kafkaesque.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from kafkaesque.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from kafkaesque.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from kafkaesque.protocol.messages.list_transactions import (
+    ListTransactionsRequest,
+    ListTransactionsResponse,
+)
 from kafkaesque.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafkaesque.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from kafkaesque.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
@@ -64,6 +85,14 @@ from kafkaesque.protocol.messages.offset_for_leader_epoch import (
 )
 from kafkaesque.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafkaesque.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from kafkaesque.protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+)
+from kafkaesque.protocol.messages.write_txn_markers import (
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
 from kafkaesque.protocol.schema import schema_of
 
 
@@ -109,6 +138,11 @@ _APIS: Final = (
     Api(21, "DeleteRecords", DeleteRecordsRequest, DeleteRecordsResponse),
     Api(22, "InitProducerId", InitProducerIdRequest, InitProducerIdResponse),
     Api(23, "OffsetForLeaderEpoch", OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse),
+    Api(24, "AddPartitionsToTxn", AddPartitionsToTxnRequest, AddPartitionsToTxnResponse),
+    Api(25, "AddOffsetsToTxn", AddOffsetsToTxnRequest, AddOffsetsToTxnResponse),
+    Api(26, "EndTxn", EndTxnRequest, EndTxnResponse),
+    Api(27, "WriteTxnMarkers", WriteTxnMarkersRequest, WriteTxnMarkersResponse),
+    Api(28, "TxnOffsetCommit", TxnOffsetCommitRequest, TxnOffsetCommitResponse),
     Api(32, "DescribeConfigs", DescribeConfigsRequest, DescribeConfigsResponse),
     Api(33, "AlterConfigs", AlterConfigsRequest, AlterConfigsResponse),
     Api(35, "DescribeLogDirs", DescribeLogDirsRequest, DescribeLogDirsResponse),
@@ -122,6 +156,9 @@ _APIS: Final = (
     ),
     Api(47, "OffsetDelete", OffsetDeleteRequest, OffsetDeleteResponse),
     Api(60, "DescribeCluster", DescribeClusterRequest, DescribeClusterResponse),
+    Api(61, "DescribeProducers", DescribeProducersRequest, DescribeProducersResponse),
+    Api(65, "DescribeTransactions", DescribeTransactionsRequest, DescribeTransactionsResponse),
+    Api(66, "ListTransactions", ListTransactionsRequest, ListTransactionsResponse),
     Api(
         75,
         "DescribeTopicPartitions",

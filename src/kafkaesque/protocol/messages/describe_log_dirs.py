@@ -6,6 +6,9 @@ v2  flexible
 v3  error_code of the whole response
 v4  total_bytes and usable_bytes of the volume (KIP-827)
 v5  is_cordoned
+
+`cleaned_to` is our own: Kafka has no question for its cleaner's state. It is a tagged field, which
+clients that do not know it skip (KIP-482), far above the numbers that Kafka gives out.
 """
 
 from kafkaesque.protocol.schema import boolean, field, int16, int32, int64, message, string, struct
@@ -28,6 +31,8 @@ class DescribeLogDirsPartition:
     partition_size: int64 = 0
     offset_lag: int64 = 0
     is_future_key: boolean = False
+    cleaned_to: int64 = field(since=2, tag=1000, default=-1)
+    """Below this offset a compacted partition is compacted."""
 
 
 @struct

@@ -1,12 +1,16 @@
 """What is stored rather than sent: the records of Kafka's internal topics, in Kafka's own formats.
 
     __consumer_offsets    key and value each:  version int16 | fields
+    __transaction_state   key and value each:  version int16 | fields
+    control records       key and value each:  version int16 | fields
     __cluster_metadata    value only:          frame version 1 | record key | version | fields
                                                (the first three are unsigned varints)
 
 A key of __consumer_offsets says by its version what it is: 0 and 1 an offset, 2 a group. A null
-value deletes; v4 of a value is the first flexible one (KIP-915). KRaft's records are flexible from
-their first version. Above: groups/ and the broker's metadata.
+value deletes; v4 of its values and v1 of a transaction's are the first flexible ones (KIP-915).
+KRaft's records are flexible from their first version. The control records are those that end a
+transaction in a partition; records/control.py writes them.
+Above: groups/, transactions/ and the broker's metadata.
 """
 
 from struct import Struct
@@ -80,6 +84,48 @@ class GroupMetadataValue:
     leader: string | None = None
     current_state_timestamp: int64 = field(since=2, default=-1)
     members: list[MemberMetadata] = field(default_factory=list)
+
+
+@message(versions=(0, 0), flexible=None)
+class TransactionLogKey:
+    transactional_id: string = ""
+
+
+@struct
+class PartitionsSchema:
+    topic: string = ""
+    partition_ids: list[int32] = field(default_factory=list)
+
+
+@message(versions=(0, 1), flexible=1)
+class TransactionLogValue:
+    """transaction_status: 0 Empty, 1 Ongoing, 2 PrepareCommit, 3 PrepareAbort, 4 CompleteCommit,
+    5 CompleteAbort, 6 Dead, 7 PrepareEpochFence. Of an Empty one the partitions are None.
+    """
+
+    producer_id: int64 = 0
+    previous_producer_id: int64 = field(since=1, tag=0, default=-1)
+    next_producer_id: int64 = field(since=1, tag=1, default=-1)
+    producer_epoch: int16 = 0
+    next_producer_epoch: int16 = field(since=1, tag=3, default=-1)
+    transaction_timeout_ms: int32 = 0
+    transaction_status: int8 = 0
+    transaction_partitions: list[PartitionsSchema] | None = field(default_factory=list)
+    transaction_last_update_timestamp_ms: int64 = 0
+    transaction_start_timestamp_ms: int64 = 0
+    client_transaction_version: int16 = field(since=1, tag=2, default=0)
+
+
+@message(versions=(0, 0), flexible=None)
+class ControlRecordKey:
+    """type: 0 abort, 1 commit; from 2 on, what KRaft's own log uses."""
+
+    type: int16 = 0
+
+
+@message(versions=(0, 0), flexible=None)
+class EndTxnMarker:
+    coordinator_epoch: int32 = 0
 
 
 @message(api_key=2, versions=(0, 0), flexible=0)
@@ -174,7 +220,7 @@ _METADATA_RECORDS: Final[dict[int, type[MetadataRecord]]] = {
 
 
 def encode_versioned(value: object, version: int) -> bytes:
-    """A key or value of __consumer_offsets."""
+    """A key or value that begins with its version."""
     return b"".join((_VERSION.pack(version), *encode(value, version)))
 
 
