@@ -1,0 +1,87 @@
+"""All transactional ids: what a replay of `__transaction_state` builds.
+
+Above: the broker's transaction coordinator, which owns the log, the clock and the waiting. Below:
+transaction.py, records.py.
+"""
+
+from kafkaesque.transactions.events import StoredTransaction
+from kafkaesque.transactions.records import TransactionRecord, decode
+from kafkaesque.transactions.transaction import Transaction, TransactionConfig
+from kafkaesque.types import Buffer, TopicPartition
+
+
+class TransactionTable:
+    """Transactional id -> transaction."""
+
+    def __init__(self, config: TransactionConfig) -> None:
+        self.config = config
+        self.transactions: dict[str, Transaction] = {}
+        self._owners: dict[int, Transaction] = {}
+        """Producer id -> transaction, as it once was: ids change hands in `Transaction.handle`."""
+
+    def replay(self, key: Buffer, value: Buffer | None) -> None:
+        """Take in one record of the log; in the log's order, the last word on each key counts."""
+        match decode(key, value):
+            case TransactionRecord(transactional_id, None):
+                self.remove(transactional_id)
+            case TransactionRecord(transactional_id, StoredTransaction() as stored):
+                self.transactions[transactional_id] = Transaction.restore(
+                    transactional_id, self.config, stored
+                )
+            case None:
+                pass
+
+    def get(self, transactional_id: str) -> Transaction | None:
+        return self.transactions.get(transactional_id)
+
+    def get_or_create(self, transactional_id: str) -> Transaction:
+        """For an Init: it alone may come with an id that is not known."""
+        transaction = self.transactions.get(transactional_id)
+        if transaction is None:
+            transaction = Transaction(transactional_id, self.config)
+            self.transactions[transactional_id] = transaction
+        return transaction
+
+    def discard_vacant(self, transactional_id: str) -> None:
+        """Nothing came of the Init that the transaction was created for."""
+        transaction = self.transactions.get(transactional_id)
+        if transaction is not None and transaction.is_vacant:
+            del self.transactions[transactional_id]
+
+    def remove(self, transactional_id: str) -> None:
+        """Forget a transaction that is dead."""
+        self.transactions.pop(transactional_id, None)
+
+    def by_producer(self, producer_id: int) -> Transaction | None:
+        """Whose producer id this is, now or when what is prepared is complete."""
+        owner = self._owners.get(producer_id)
+        if owner is None or not self._owns(owner, producer_id):
+            self._owners = {
+                known: transaction
+                for transaction in self.transactions.values()
+                for known in (transaction.producer_id, transaction.next_producer_id)
+                if known >= 0
+            }
+            owner = self._owners.get(producer_id)
+        return owner
+
+    def reinstate(
+        self, producer_id: int, producer_epoch: int, partition: TopicPartition, now_ms: int
+    ) -> bool:
+        """After a replay: the partition has an open transaction. Will somebody here end it?
+
+        If not, its transactional id has expired or has a new epoch, and nobody but the caller will.
+        """
+        owner = self.by_producer(producer_id)
+        if owner is None:
+            return False
+        identity = producer_id, producer_epoch
+        if identity == owner.identity:
+            owner.reinstate([partition], now_ms)
+            return partition in owner.partitions
+        return owner.is_ending(identity, partition)
+
+    def _owns(self, transaction: Transaction, producer_id: int) -> bool:
+        if self.transactions.get(transaction.transactional_id) is not transaction:
+            return False
+        return producer_id in (transaction.producer_id, transaction.next_producer_id)
