@@ -7,8 +7,9 @@ from confluent_kafka import TopicPartition
 from playwright.sync_api import Page, expect
 from tests import foreign
 from tests.compat.apache_kafka import ApacheKafka
-from tests.console_page import open_browser, watched_page
+from tests.console_page import open_browser, wait_for_text, watched_page
 from tests.console_process import ConsoleProcess
+from tests.open_transaction import open_transaction
 
 pytestmark = pytest.mark.compat
 
@@ -68,3 +69,15 @@ def test_groups_show_members_and_lag(apache_kafka: ApacheKafka, page: Page) -> N
         expect(page.locator("[data-figure=Members]")).to_have_text("1")
     finally:
         reader.close()
+
+
+def test_open_transactions_show_their_age(apache_kafka: ApacheKafka, page: Page) -> None:
+    topic = foreign.create_topic(apache_kafka.bootstrap)
+    name = foreign.name("copier")
+    with open_transaction(apache_kafka.bootstrap, name, topic) as producer:
+        page.goto("/transactions")
+        row = page.locator(f"[data-row={name}]")
+        expect(row.locator("[data-cell=partitions]")).to_have_text(f"{topic}-0")
+        wait_for_text(page, f"[data-row={name}] [data-cell=age]", r"^\d+s$")
+        producer.commit_transaction(foreign.TIMEOUT_S)
+        expect(row).to_have_count(0)

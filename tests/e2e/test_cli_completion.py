@@ -1,4 +1,4 @@
-"""Tab in a shell: topics by their names, and silence where nothing answers."""
+"""Tab in a shell: topics and transactional ids, and silence where nothing answers."""
 
 import subprocess
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ import pytest
 from tests import foreign
 from tests.broker_process import COMMAND
 from tests.in_process import InProcessBroker
+from tests.open_transaction import open_transaction
 
 
 @pytest.fixture(scope="module")
@@ -49,9 +50,23 @@ def test_internal_topics_are_for_those_who_type_an_underscore(bootstrap: str) ->
     assert completed(line) == ["__mine"]
 
 
+def test_transactional_ids_are_completed_and_for_an_abort_those_that_are_open(
+    bootstrap: str,
+) -> None:
+    line = f"kafkaesque txn --brokers {bootstrap}"
+    with (
+        open_transaction(bootstrap, "copier-1", "orders") as first,
+        open_transaction(bootstrap, "copier-2", "orders"),
+    ):
+        first.commit_transaction(foreign.TIMEOUT_S)
+        assert completed(f"{line} describe cop") == ["copier-1", "copier-2"]
+        assert completed(f"{line} abort cop") == ["copier-2"]
+
+
 def test_nothing_is_completed_and_nothing_said_where_nobody_answers() -> None:
     assert completed("kafkaesque topic --brokers 127.0.0.1:1 describe o") == []
     assert completed("kafkaesque topic --brokers : describe o") == []
+    assert completed("kafkaesque txn --brokers 127.0.0.1:1 describe o") == []
 
 
 def test_commands_are_completed_without_a_cluster() -> None:

@@ -10,6 +10,8 @@ from tests.commands import Commands
 from tests.in_process import InProcessBroker
 from tests.typing_user import CTRL_C, typing_user
 
+from kafkaesque.testing import Kafka
+
 
 @pytest.fixture
 def commands(capfd: pytest.CaptureFixture[str]) -> Iterator[Commands]:
@@ -39,6 +41,33 @@ def test_describe_shows_what_is_not_at_its_default_and_all_if_asked(commands: Co
     assert "segment.bytes" not in [row[0] for row in rows]
     rows = commands.succeed("topic", "describe", "orders", "--print-all").rows
     assert "segment.bytes" in [row[0] for row in rows]
+
+
+def test_a_compacted_topic_shows_when_the_cleaner_runs_and_what_it_has_left(
+    commands: Commands,
+) -> None:
+    policy = ["-c", "cleanup.policy=compact,delete", "-c", "min.cleanable.dirty.ratio=0.1"]
+    commands.succeed("topic", "create", "prices", "-p", 2, *policy)
+    foreign.produce(commands.bootstrap, foreign.create_topic(commands.bootstrap, "orders"), ["a"])
+    rows = commands.succeed("topic", "describe", "prices").rows
+    assert ["min.cleanable.dirty.ratio", "0.1", "false", "false"] in rows
+    assert ["delete.retention.ms", "86400000", "false", "false"] in rows
+    assert rows[-3][-6:] == ["Log", "Start", "Offset", "Size", "Compacted", "To"]
+    assert rows[-1][-4:] == ["0", "0", "0", "0"]
+    rows = commands.succeed("topic", "describe", "orders").rows
+    assert rows[-2][-2:] == ["High", "Watermark"]
+    assert "delete.retention.ms" not in [row[0] for row in rows]
+    (told,) = commands.succeed("topic", "describe", "orders", "--format", "json").json
+    assert told["partitions"][0]["size"] > 60
+
+
+def test_sizes_that_nobody_tells_are_left_open(
+    kafka: Kafka, capfd: pytest.CaptureFixture[str]
+) -> None:
+    commands = Commands(kafka.bootstrap_servers, capfd)
+    foreign.create_topic(commands.bootstrap, "prices", configs={"cleanup.policy": "compact"})
+    kafka.faults.drop("DescribeLogDirs")
+    assert commands.succeed("topic", "describe", "prices").rows[-1][-3:] == ["0", "-", "-"]
 
 
 def test_partitions_are_described_page_by_page(commands: Commands) -> None:
@@ -76,6 +105,8 @@ def test_json_and_yaml_say_everything(commands: Commands, form: str) -> None:
         "replicas": [0],
         "in_sync_replicas": [0],
         "log_start_offset": 0,
+        "size": 0,
+        "cleaned_to": None,
         "high_watermark": 0,
     }
     policies = [entry for entry in described["configs"] if entry["name"] == "cleanup.policy"]

@@ -25,6 +25,8 @@ from tests.console_page import (
     write_until_shown,
 )
 from tests.console_process import ConsoleProcess
+from tests.older_cluster import older_cluster
+from tests.open_transaction import open_transaction
 
 PICTURE = Path(__file__).parents[2] / "docs" / "images" / "console.png"
 TICKS = "stock_json_topic"
@@ -233,6 +235,43 @@ def test_groups_show_their_lag_live(shared: BrokerProcess, page: Page) -> None:
     expect(page.locator(f"[data-row='{group}'] [data-cell=lag]")).to_have_text("11")
     page.go_back()
     expect(page.locator("h1")).to_have_text(group)
+
+
+def test_open_transactions_show_their_age_until_they_end(shared: BrokerProcess, page: Page) -> None:
+    topic = foreign.create_topic(shared.bootstrap, partitions=6)
+    name, second = foreign.name("copier"), foreign.name("copier")
+    page.goto("/transactions")
+    expect(page.get_by_text("No transaction is open now.")).to_be_visible()
+    with open_transaction(shared.bootstrap, name, topic, range(6), timeout_ms=90_000) as producer:
+        wait_for_text(page, f"[data-row={name}] [data-cell=age]", r"^[2-9]s$")
+        assert cell(page, name, "state") == "Ongoing"
+        assert cell(page, name, "partitions") == (
+            f"{', '.join(f'{topic}-{number}' for number in range(4))} and 2 more"
+        )
+        assert cell(page, name, "timeout") == "1m30s"
+        with open_transaction(shared.bootstrap, second, topic):
+            expect(page.locator("tbody tr")).to_have_count(2)
+            expect(page.locator("tbody tr").first).to_contain_text(name)
+            expect(page.locator("[data-figure=Open]")).to_have_text("2")
+            wait_for_text(page, "nav a[href='/transactions']", "2")
+        producer.commit_transaction(foreign.TIMEOUT_S)
+        expect(page.get_by_text("No transaction is open now.")).to_be_visible()
+        expect(page.locator("[data-figure=Oldest]")).to_have_text("–")
+
+
+def test_a_cluster_that_tells_of_no_transactions_is_said_to_be_one(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with (
+        older_cluster() as bootstrap,
+        ConsoleProcess(bootstrap, tmp_path / "console.log") as console,
+        watched_page(browser, console.url) as page,
+    ):
+        page.goto("/transactions")
+        expect(page.get_by_text("This cluster does not tell of its transactions")).to_be_visible()
+        expect(page.get_by_text("knows no ListTransactions")).to_be_visible()
+        expect(page.locator("nav a[href='/transactions']")).to_contain_text("–")
+        expect(page.locator(".k-link-state")).to_have_text("Healthy")
 
 
 def test_topics_are_sorted_filtered_and_internal_ones_hidden(

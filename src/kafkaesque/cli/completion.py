@@ -1,7 +1,7 @@
 """What the shell asks for at a Tab: names that the cluster knows.
 
 Completion never complains and keeps nobody waiting: a cluster that does not answer within a second
-completes nothing. Above: topic/names.py, group/names.py. Below: connecting.py.
+completes nothing. Above: topic/names.py, group/names.py, txn/names.py. Below: connecting.py.
 """
 
 from collections.abc import Callable, Iterable

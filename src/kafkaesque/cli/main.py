@@ -20,6 +20,7 @@ from kafkaesque.cli.group.app import app as group
 from kafkaesque.cli.output import CommandError, tell
 from kafkaesque.cli.settings_file import DEFAULT_FILE, defaults, read_settings
 from kafkaesque.cli.topic.app import app as topic
+from kafkaesque.cli.txn.app import app as txn
 from kafkaesque.cli.up.command import up
 from kafkaesque.client.connection import ClusterError
 from kafkaesque.errors import StartError
@@ -92,6 +93,7 @@ app.command()(up)
 app.command(cls=ClusterCommand)(console)
 app.add_typer(topic)
 app.add_typer(group)
+app.add_typer(txn)
 app.add_typer(cluster)
 app.add_typer(demo)
 

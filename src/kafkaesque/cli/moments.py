@@ -1,4 +1,4 @@
-"""A point in time as people write it on a command line, in milliseconds since 1970.
+"""A point in time as people write it on a command line, in milliseconds since 1970; and back.
 
 As with rpk: 10 digits are seconds, 13 milliseconds, 19 nanoseconds; else it is RFC 3339, of which
 the end may be left out, and what has no zone is in UTC.
@@ -28,3 +28,14 @@ def parse_moment(text: str) -> int:
         moment = moment.replace(tzinfo=UTC)
     since = moment - _EPOCH
     return (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000
+
+
+def moment_text(timestamp_ms: int | None) -> str | None:
+    """RFC 3339 in UTC; the milliseconds themselves if they are beyond all calendars."""
+    if timestamp_ms is None:
+        return None
+    try:
+        moment = datetime.fromtimestamp(timestamp_ms / 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return str(timestamp_ms)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""What options are made of: addresses, listeners, name=value pairs, numbers, formats.
+"""What options are made of: addresses, listeners, name=value pairs, numbers, states, formats.
 
 Each parser takes the text of one option. What it cannot read is a usage error (exit code 2) that
 shows the form it expected.
@@ -75,6 +75,18 @@ def parse_numbers(text: str, option: str) -> list[int]:
     if not all(part.isascii() and part.isdigit() for part in parts):
         raise typer.BadParameter(f"{text!r} is not a list of numbers, as in 0,2", param_hint=option)
     return [int(part) for part in parts]
+
+
+def parse_states(text: str, known: Sequence[str]) -> set[str]:
+    """STATE,…, in upper or lower case."""
+    spelled = {state.lower(): state for state in known}
+    wanted = [word.strip().lower() for word in text.split(",")]
+    unknown = [word for word in wanted if word not in spelled]
+    if unknown:
+        raise typer.BadParameter(
+            f"{', '.join(map(repr, unknown))} is no state: choose from {', '.join(known)}"
+        )
+    return {spelled[word] for word in wanted}
 
 
 def parse_format_option(

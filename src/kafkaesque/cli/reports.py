@@ -1,7 +1,7 @@
 """How commands over several things say how it went for each: a table of statuses, or a complaint on
 stderr for each that failed. Either ends the command with exit code 1 if one did.
 
-Above: topic/, group/, cluster/. Below: output.py.
+Above: topic/, group/, txn/, cluster/. Below: output.py.
 """
 
 from collections.abc import Iterable, Sequence

@@ -80,8 +80,12 @@ def unanswered(error: KafkaException, connection: Connection) -> ClusterError:
 
 
 def code_of(error: KafkaError) -> ErrorCode:
+    return error_code(error.code())
+
+
+def error_code(number: int) -> ErrorCode:
     try:
-        return ErrorCode(error.code())
+        return ErrorCode(number)
     except ValueError:  # A newer cluster may have codes that we do not know.
         return ErrorCode.UNKNOWN_SERVER_ERROR
 

@@ -56,6 +56,11 @@ class Connection:
         return config | {name.replace("_", "."): value for name, value in settings.items()}
 
     @property
+    def is_plain(self) -> bool:
+        """Without SASL and TLS: what our own codec (wire.py) can speak."""
+        return self.user is None and not self.enable_tls
+
+    @property
     def _security_protocol(self) -> str:
         sasl = "SASL_" if self.user is not None else ""
         return sasl + ("SSL" if self.enable_tls else "PLAINTEXT")

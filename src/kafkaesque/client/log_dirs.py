@@ -1,72 +1,100 @@
 """How many bytes of disk each partition takes: DescribeLogDirs, which confluent-kafka cannot ask.
 
-So this speaks the protocol itself, with our own codec on a plain socket: one request, one answer,
-version 1, which every Kafka since 2.0 knows. It knows neither TLS nor SASL. With several replicas
-the size is that of the largest. Above: console/. Below: protocol/.
+Version 2, which every Kafka since 2.4 knows, and the first in which a Kafkaesque broker can also
+say how far it has compacted a partition. With several replicas the largest counts.
+Above: console/, cli/topic/describe.py. Below: cluster.py, wire.py.
 """
 
-import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
-from kafkaesque.client.connection import CLIENT_ID, Address, ClusterError
-from kafkaesque.errors import DecodeError
-from kafkaesque.protocol.codec import decode, encode
-from kafkaesque.protocol.frame import SIZE_BYTES, frame, frame_size
-from kafkaesque.protocol.header import (
-    RequestHeader,
-    decode_response_header,
-    encode_request_header,
-)
+from kafkaesque.client.admin import Admin
+from kafkaesque.client.cluster import cluster
+from kafkaesque.client.connection import Address, ClusterError
+from kafkaesque.client.topics import PartitionState, Topic
+from kafkaesque.client.wire import Wire
 from kafkaesque.protocol.messages.describe_log_dirs import (
+    DescribableLogDirTopic,
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
 )
 from kafkaesque.types import TopicPartition
 
-_API_KEY = 35
-_VERSION = 1
+_VERSION = 2
+
+
+class OnDisk(NamedTuple):
+    """What a broker tells of a partition; `cleaned_to` is None where it does not say."""
+
+    size: int
+    cleaned_to: int | None
 
 
 def partition_sizes(brokers: Iterable[Address], timeout_s: float) -> dict[TopicPartition, int]:
     """The size of every partition on these brokers. Raises ClusterError if one does not answer."""
-    sizes: dict[TopicPartition, int] = {}
-    for broker in brokers:
-        for partition, size in _sizes_on(broker, timeout_s).items():
-            sizes[partition] = max(size, sizes.get(partition, 0))
-    return sizes
+    found = _largest(brokers, DescribeLogDirsRequest(topics=None), timeout_s)
+    return {name: on_disk.size for name, on_disk in found.items()}
 
 
-def _sizes_on(broker: Address, timeout_s: float) -> dict[TopicPartition, int]:
+def with_sizes(admin: Admin, topics: Sequence[Topic]) -> list[Topic]:
+    """The topics with what their partitions take on disk, or without: unknown is no trouble."""
     try:
-        answer = _ask(broker, timeout_s)
-    except (OSError, DecodeError) as error:
-        raise ClusterError(
-            f"{broker} does not tell the sizes of its partitions ({error})"
-        ) from None
+        found = _on_disk(admin, topics)
+    except ClusterError:
+        return list(topics)
+    return [
+        replace(
+            topic,
+            partitions=[
+                _with_size(each, found.get(TopicPartition(topic.name, each.partition)))
+                for each in topic.partitions
+            ],
+        )
+        for topic in topics
+    ]
+
+
+def _with_size(partition: PartitionState, found: OnDisk | None) -> PartitionState:
+    if found is None:
+        return partition
+    return replace(partition, size=found.size, cleaned_to=found.cleaned_to)
+
+
+def _on_disk(admin: Admin, topics: Iterable[Topic]) -> dict[TopicPartition, OnDisk]:
+    if not admin.connection.is_plain:
+        return {}
+    brokers = [Address(node.host, node.port) for node in cluster(admin).nodes]
+    wanted = [
+        DescribableLogDirTopic(
+            topic=topic.name, partitions=[each.partition for each in topic.partitions]
+        )
+        for topic in topics
+    ]
+    return _largest(brokers, DescribeLogDirsRequest(topics=wanted), admin.connection.timeout_s)
+
+
+def _largest(
+    brokers: Iterable[Address], request: DescribeLogDirsRequest, timeout_s: float
+) -> dict[TopicPartition, OnDisk]:
+    largest: dict[TopicPartition, OnDisk] = {}
+    for broker in brokers:
+        for name, found in _found_on(broker, request, timeout_s).items():
+            if name not in largest or found.size > largest[name].size:
+                largest[name] = found
+    return largest
+
+
+def _found_on(
+    broker: Address, request: DescribeLogDirsRequest, timeout_s: float
+) -> dict[TopicPartition, OnDisk]:
+    with Wire(broker, timeout_s) as wire:
+        answer = wire.ask(request, DescribeLogDirsResponse, _VERSION)
     return {
-        TopicPartition(topic.name, partition.partition_index): partition.partition_size
+        TopicPartition(topic.name, partition.partition_index): OnDisk(
+            partition.partition_size, partition.cleaned_to if partition.cleaned_to >= 0 else None
+        )
         for directory in answer.results
         for topic in directory.topics
         for partition in topic.partitions
     }
-
-
-def _ask(broker: Address, timeout_s: float) -> DescribeLogDirsResponse:
-    head = encode_request_header(RequestHeader(_API_KEY, _VERSION, 1, CLIENT_ID), flexible=False)
-    request = frame([head, *encode(DescribeLogDirsRequest(topics=None), _VERSION)])
-    with socket.create_connection(broker, timeout_s) as connection:
-        connection.sendall(b"".join(request))
-        size = frame_size(_receive(connection, SIZE_BYTES))
-        answer = _receive(connection, size)
-    _, position = decode_response_header(answer, flexible=False)
-    return decode(DescribeLogDirsResponse, _VERSION, answer, position)
-
-
-def _receive(connection: socket.socket, size: int) -> bytes:
-    received = bytearray()
-    while len(received) < size:
-        chunk = connection.recv(min(size - len(received), 65536))
-        if not chunk:
-            raise ConnectionResetError("closed before the answer was complete")
-        received += chunk
-    return bytes(received)

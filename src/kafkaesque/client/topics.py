@@ -12,6 +12,8 @@ from kafkaesque.errors import ErrorCode
 if TYPE_CHECKING:
     from kafkaesque.client.answers import Status
 
+CLEANUP_POLICY = "cleanup.policy"
+
 _CURES = {
     ErrorCode.TOPIC_ALREADY_EXISTS: "look at it with `kafkaesque topic describe {topic}`, "
     "or choose another name",
@@ -56,12 +58,18 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class PartitionState:
+    """`size` is the bytes that it takes on disk, `cleaned_to` the offset below which it is
+    compacted; None if nobody has asked, or nobody has said.
+    """
+
     partition: int
     leader: int
     replicas: list[int]
     in_sync_replicas: list[int]
     log_start_offset: int | None
     high_watermark: int | None
+    size: int | None = None
+    cleaned_to: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +82,12 @@ class Topic:
     @property
     def replicas(self) -> int:
         return max((len(partition.replicas) for partition in self.partitions), default=0)
+
+    @property
+    def policies(self) -> set[str]:
+        """What its `cleanup.policy` holds: delete, compact, or both."""
+        values = [it.value or "" for it in self.configs if it.name == CLEANUP_POLICY]
+        return {policy.strip() for value in values for policy in value.split(",")}
 
 
 class Change(NamedTuple):

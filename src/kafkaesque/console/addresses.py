@@ -9,6 +9,7 @@ from urllib.parse import quote, unquote
 
 TOPICS = "/topics"
 GROUPS = "/groups"
+TRANSACTIONS = "/transactions"
 
 
 def topic_path(name: str) -> str:

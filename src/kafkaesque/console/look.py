@@ -1,4 +1,4 @@
-"""One look at a cluster: metadata, the ends of all logs, sizes and groups, as one Snapshot.
+"""One look at a cluster: metadata, ends of all logs, sizes, groups, transactions: one Snapshot.
 
 It blocks, and so runs in a thread. It reads no record. After an answer that did not come it starts
 from nothing, with a new connection: that finds a broker which has been restarted or replaced sooner
@@ -16,6 +16,8 @@ from kafkaesque.client.groups import Groups
 from kafkaesque.client.log_dirs import partition_sizes
 from kafkaesque.client.topics import Setting, Watermarks
 from kafkaesque.client.topics import Topic as DescribedTopic
+from kafkaesque.client.transaction import Transaction
+from kafkaesque.client.transactions import Transactions
 from kafkaesque.console.snapshot import Partition, Snapshot, Topic
 from kafkaesque.types import TopicPartition
 
@@ -27,7 +29,7 @@ class Lookout:
     """Looks, again and again, from one thread at a time."""
 
     def __init__(self, connection: Connection) -> None:
-        self._is_plain = connection.user is None and not connection.enable_tls
+        self._is_plain = connection.is_plain
         self._patient = replace(connection, timeout_s=min(connection.timeout_s, PATIENCE_S))
         self._admin: Admin | None = None
         self._sizes: dict[TopicPartition, int] = {}
@@ -59,11 +61,15 @@ class Lookout:
         groups = Groups(admin).describe()
         marks = admin.watermarks_of([each.place for each in found.partitions])
         self._refresh_sizes(found)
+        transactions, problem = self._transactions(found)
         return Snapshot(
             at_s=time.monotonic(),
             cluster=found,
             topics=self._topics(found, marks),
             groups={group.name: group for group in groups},
+            at_ms=int(time.time() * 1000),
+            transactions=transactions,
+            transactions_problem=problem,
         )
 
     def _topics(
@@ -82,6 +88,13 @@ class Lookout:
             )
             topics.setdefault(each.place.topic, []).append(partition)
         return {name: Topic(name, tuple(partitions)) for name, partitions in topics.items()}
+
+    def _transactions(self, found: Cluster) -> tuple[tuple[Transaction, ...], str | None]:
+        """Those that are open, or why nobody can tell; the rest of the look is as good."""
+        try:
+            return tuple(Transactions(self._patient, found).open()), None
+        except ClusterError as error:
+            return (), str(error)
 
     def _refresh_sizes(self, found: Cluster) -> None:
         """Sizes change slowly and are told over plain connections only: unknown is no trouble."""

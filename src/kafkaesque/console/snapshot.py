@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from kafkaesque.client.cluster import Cluster, health_of
 from kafkaesque.client.groups import Group
+from kafkaesque.client.transaction import Transaction, age_ms
 from kafkaesque.types import TopicPartition
 
 RATE_WINDOW_S = 5.0
@@ -53,12 +54,19 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """`at_s` is of a clock that only runs forward."""
+    """`at_s` is of a clock that only runs forward, `at_ms` the time of day.
+
+    `transactions` are those that are open, the oldest first. If the cluster does not tell of them,
+    `transactions_problem` says why.
+    """
 
     at_s: float
     cluster: Cluster
     topics: Mapping[str, Topic]
     groups: Mapping[str, Group]
+    at_ms: int = 0
+    transactions: tuple[Transaction, ...] = ()
+    transactions_problem: str | None = None
 
     @property
     def ends(self) -> dict[TopicPartition, int]:
@@ -83,6 +91,14 @@ class Snapshot:
             for count, noun, what in found
             if count
         ]
+
+    @property
+    def oldest_ms(self) -> int | None:
+        """The age of the transaction that is open for longest; None if none is."""
+        return max((self.age_ms(each) or 0 for each in self.transactions), default=None)
+
+    def age_ms(self, transaction: Transaction) -> int | None:
+        return age_ms(transaction.started_ms, self.at_ms)
 
     def lags_on(self, topic: str) -> list[tuple[Group, int | None]]:
         """The groups that read a topic, and how far each is behind on it."""

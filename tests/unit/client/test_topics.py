@@ -3,7 +3,7 @@
 import pytest
 
 from kafkaesque.client.answers import Status
-from kafkaesque.client.topics import PartitionState, Topic, cure
+from kafkaesque.client.topics import PartitionState, Setting, Topic, cure
 from kafkaesque.errors import ErrorCode
 
 
@@ -35,3 +35,12 @@ def test_a_topic_has_as_many_replicas_as_the_partition_with_the_most() -> None:
     states = [PartitionState(n, 0, [0] * n, [0], 0, 0) for n in (1, 3, 2)]
     assert Topic("orders", False, [], states).replicas == 3
     assert Topic("orders", False, [], []).replicas == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "policies"),
+    [("delete", {"delete"}), ("compact, delete", {"compact", "delete"}), (None, {""})],
+)
+def test_a_topic_may_have_several_policies(value: str | None, policies: set[str]) -> None:
+    setting = Setting("cleanup.policy", value, "DEFAULT_CONFIG", False, False)
+    assert Topic("orders", False, [setting], []).policies == policies

@@ -1,11 +1,14 @@
 """What one look saw, and the rates that several looks tell."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkaesque.client.cluster import Cluster, Node, PartitionReplicas
 from kafkaesque.client.groups import Group, Lag
+from kafkaesque.client.transaction import Transaction
 from kafkaesque.console.snapshot import (
     HISTORY,
     History,
@@ -80,6 +83,17 @@ def test_a_healthy_cluster_has_no_troubles_and_a_broken_one_says_which() -> None
         "1 partition without a leader",
         "1 partition with replicas out of sync",
     ]
+
+
+def test_the_age_of_a_transaction_is_that_at_the_look() -> None:
+    def opened(started_ms: int | None) -> Transaction:
+        return Transaction("copier", 0, 4000, 0, "Ongoing", 60_000, started_ms, (ORDERS,))
+
+    seen = replace(snapshot(), at_ms=10_000, transactions=(opened(4000), opened(9000)))
+    assert [seen.age_ms(each) for each in seen.transactions] == [6000, 1000]
+    assert seen.oldest_ms == 6000
+    assert seen.age_ms(opened(None)) is None
+    assert snapshot().oldest_ms is None
 
 
 def test_a_rate_is_what_was_written_over_the_time_it_took() -> None:

@@ -12,6 +12,7 @@ import typer
 from kafkaesque.cli.connecting import ClusterCommand, cluster_commands, connect
 from kafkaesque.cli.group.names import GroupNames
 from kafkaesque.cli.group.seek import seek
+from kafkaesque.cli.options import parse_states
 from kafkaesque.cli.output import Format, OutputFormat, echo_columns, echo_data, echo_table
 from kafkaesque.cli.reports import complain_of_groups, report
 
@@ -59,7 +60,7 @@ def list_groups(
     """
     from kafkaesque.client.groups import Groups
 
-    wanted = STATES if states is None else _parse_states(states)
+    wanted = STATES if states is None else parse_states(states, STATES)
     found = [group for group in Groups(connect(context)).list() if group.state in wanted]
     if output is Format.TABLE:
         rows = [(group.name, group.state, group.kind) for group in found]
@@ -115,17 +116,6 @@ def delete(
 
 
 app.command(cls=ClusterCommand)(seek)
-
-
-def _parse_states(text: str) -> set[str]:
-    known = {state.lower(): state for state in STATES}
-    wanted = [word.strip().lower() for word in text.split(",")]
-    unknown = [word for word in wanted if word not in known]
-    if unknown:
-        raise typer.BadParameter(
-            f"{', '.join(map(repr, unknown))} is no state: choose from {', '.join(STATES)}"
-        )
-    return {known[word] for word in wanted}
 
 
 def _print_group(group: "Group", *, is_first: bool, with_offsets: bool) -> None:

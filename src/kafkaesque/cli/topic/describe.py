@@ -1,12 +1,13 @@
 """`kafkaesque topic describe`: a topic's settings and partitions, in the layout of the older rpk.
 
 The settings shown are the three that say what kind of topic it is, and what is not at its default;
-JSON and YAML hold everything. Below: client/admin.py, by way of connecting.py.
+JSON and YAML hold everything. Of a compacted topic also those settings that say when the cleaner
+runs, and how far it has got: a Kafkaesque broker tells that, other clusters do not.
+Below: client/admin.py, by way of connecting.py; client/log_dirs.py.
 """
 
-from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,14 +15,18 @@ from kafkaesque.cli.connecting import connect
 from kafkaesque.cli.output import CommandError, Format, OutputFormat, Row, echo_data, echo_grid
 from kafkaesque.cli.reports import complain
 from kafkaesque.cli.topic.names import TopicNames
-
-if TYPE_CHECKING:
-    from kafkaesque.client.topics import PartitionState, Setting, Topic
+from kafkaesque.client.topics import CLEANUP_POLICY, PartitionState, Setting, Topic
 
 SETTING_HEADS = ("Name", "Value", "Read-only", "Sensitive")
 PARTITION_HEADS = ("Partition", "Leader", "Replicas", "In-Sync Replicas", "High Watermark")
+CLEANER_HEADS = ("Log Start Offset", "Size", "Compacted To")
+CLEANER_SETTINGS = {
+    "delete.retention.ms",
+    "max.compaction.lag.ms",
+    "min.cleanable.dirty.ratio",
+    "min.compaction.lag.ms",
+}
 
-_POLICY = "cleanup.policy"
 _OF_THE_TOPIC = "DYNAMIC_TOPIC_CONFIG"
 
 
@@ -45,28 +50,31 @@ def describe(
       kafkaesque topic describe orders --print-all --page 2 --page-size 20
       kafkaesque topic describe orders --format json
     """
-    from kafkaesque.client.topics import Topic
+    from kafkaesque.client.log_dirs import with_sizes
 
-    found = connect(context).describe(list(dict.fromkeys(names)))
+    admin = connect(context)
+    found = admin.describe(list(dict.fromkeys(names)))
     topics = [entry for entry in found if isinstance(entry, Topic)]
+    if output is not Format.TABLE or any(map(_is_compacted, topics)):
+        topics = with_sizes(admin, topics)
     if output is Format.TABLE:
         for position, topic in enumerate(topics):
             if position:
                 typer.echo()
             echo_grid(
                 _summary(topic, print_all=print_all),
-                _partition_rows(topic.partitions, page, page_size),
+                _partition_rows(topic, page, page_size),
             )
     else:
         echo_data([asdict(topic) for topic in topics], output)
     complain(f"topic {it.name}: {it}" for it in found if not isinstance(it, Topic))
 
 
-def _summary(topic: "Topic", *, print_all: bool) -> list[Row]:
-    policies = [setting.value for setting in topic.configs if setting.name == _POLICY]
-    shown = [setting for setting in topic.configs if print_all or _is_shown(setting)]
+def _summary(topic: Topic, *, print_all: bool) -> list[Row]:
+    policies = [setting.value for setting in topic.configs if setting.name == CLEANUP_POLICY]
+    shown = [setting for setting in topic.configs if print_all or _is_shown(setting, topic)]
     # The policy first: what else is there differs from topic to topic.
-    shown.sort(key=lambda setting: setting.name != _POLICY)
+    shown.sort(key=lambda setting: setting.name != CLEANUP_POLICY)
     return [
         ("Name", topic.name),
         ("Internal", _boolean(topic.internal)),
@@ -79,11 +87,17 @@ def _summary(topic: "Topic", *, print_all: bool) -> list[Row]:
     ]
 
 
-def _is_shown(setting: "Setting") -> bool:
-    return setting.name == _POLICY or setting.source == _OF_THE_TOPIC
+def _is_shown(setting: Setting, topic: Topic) -> bool:
+    is_cleaners = setting.name in CLEANER_SETTINGS and _is_compacted(topic)
+    return setting.name == CLEANUP_POLICY or setting.source == _OF_THE_TOPIC or is_cleaners
 
 
-def _partition_rows(partitions: "Sequence[PartitionState]", page: int, page_size: int) -> list[Row]:
+def _is_compacted(topic: Topic) -> bool:
+    return "compact" in topic.policies
+
+
+def _partition_rows(topic: Topic, page: int, page_size: int) -> list[Row]:
+    partitions = topic.partitions
     size = page_size or max(len(partitions), 1)
     first = (page - 1) * size
     shown = partitions[first : first + size]
@@ -92,12 +106,14 @@ def _partition_rows(partitions: "Sequence[PartitionState]", page: int, page_size
         raise CommandError(f"there is no page {page} of {pages}: give a smaller --page")
     return [
         ("Partitions", f"{first + 1} - {first + len(shown)} out of {len(partitions)}"),
-        PARTITION_HEADS,
-        *(
-            (it.partition, it.leader, it.replicas, it.in_sync_replicas, it.high_watermark)
-            for it in shown
-        ),
+        (*PARTITION_HEADS, *(CLEANER_HEADS if _is_compacted(topic) else ())),
+        *(_partition_row(each, with_cleaner=_is_compacted(topic)) for each in shown),
     ]
+
+
+def _partition_row(it: PartitionState, *, with_cleaner: bool) -> Row:
+    row = (it.partition, it.leader, it.replicas, it.in_sync_replicas, it.high_watermark)
+    return (*row, it.log_start_offset, it.size, it.cleaned_to) if with_cleaner else row
 
 
 def _boolean(value: bool) -> str:

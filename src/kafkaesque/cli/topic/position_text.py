@@ -14,11 +14,9 @@ from dataclasses import dataclass
 
 import typer
 
+from kafkaesque.cli.durations import read_duration
 from kafkaesque.cli.moments import parse_moment
 from kafkaesque.client.positions import END, START, Anchor, Position
-
-_DURATION = re.compile(r"-((?:[0-9]+(?:\.[0-9]+)?(?:ms|[smhd]))+)")
-_UNITS_IN_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +74,7 @@ def _time_span(text: str) -> Span:
 def _moment(text: str) -> Position:
     if text == "end":
         return END
-    if ago := _DURATION.fullmatch(text):
-        parts = re.findall(r"([0-9.]+)([a-z]+)", ago[1])
-        ms = sum(float(number) * _UNITS_IN_MS[unit] for number, unit in parts)
-        return Position(Anchor.TIME, int(time.time() * 1000 - ms))
+    ago_ms = read_duration(text[1:]) if text.startswith("-") else None
+    if ago_ms is not None:
+        return Position(Anchor.TIME, int(time.time() * 1000) - ago_ms)
     return Position(Anchor.TIME, parse_moment(text))

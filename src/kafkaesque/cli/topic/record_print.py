@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import TypeAlias
 
+from kafkaesque.cli.moments import moment_text
 from kafkaesque.cli.topic.record_format import LENGTHS, TEXTS, Field, Literal, Piece, strftime_of
 from kafkaesque.client.record import Record
 
@@ -30,7 +31,7 @@ def json_printer(*, with_topic: bool, pretty: bool = True) -> Printer:
         fields |= {
             "partition": record.partition,
             "offset": record.offset,
-            "timestamp": _iso(record.timestamp_ms),
+            "timestamp": moment_text(record.timestamp_ms),
         }
         text = json.dumps(fields, indent=1 if pretty else None, ensure_ascii=False)
         return text.encode() + b"\n"
@@ -120,9 +121,3 @@ def _json_text(data: bytes | None) -> object:
         return data.decode()
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(data).decode()}
-
-
-def _iso(timestamp_ms: int | None) -> str | None:
-    if timestamp_ms is None:
-        return None
-    return utc(timestamp_ms).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,19 +1,18 @@
 """`kafkaesque topic trim`: delete the oldest records of a topic, up to an offset or a time.
 
 It shows what it would do and asks. Where nobody can answer, `--no-confirm` has to say so.
-Below: position_text.py; client/positions.py, client/admin.py.
+Below: position_text.py, confirming.py; client/positions.py, client/admin.py.
 """
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kafkaesque.cli.confirming import NoConfirm, require_terminal, require_yes
 from kafkaesque.cli.connecting import connect
 from kafkaesque.cli.options import parse_numbers
-from kafkaesque.cli.output import CommandError, Format, OutputFormat, echo_data, echo_table
-from kafkaesque.cli.stopping import INTERRUPTED
+from kafkaesque.cli.output import Format, OutputFormat, echo_data, echo_table
 from kafkaesque.cli.topic.names import TopicName, choose_partitions, partitions_of
 from kafkaesque.cli.topic.position_text import parse_position
 from kafkaesque.client.positions import resolve
@@ -36,7 +35,7 @@ def trim(
     partitions: Annotated[
         str, typer.Option("--partitions", "-p", metavar="N,...", help="Only these partitions.")
     ] = "",
-    no_confirm: Annotated[bool, typer.Option("--no-confirm", help="Do not ask.")] = False,
+    no_confirm: NoConfirm = False,
     output: OutputFormat = Format.TABLE,
 ) -> None:
     """Delete the oldest records of a topic: all below an offset, or older than a time.
@@ -59,21 +58,12 @@ def trim(
 def _confirm(
     starts: "Mapping[TopicPartition, int]", marks: "Mapping[TopicPartition, Watermarks]"
 ) -> None:
-    if not sys.stdin.isatty():
-        raise CommandError(
-            "deleting records needs a yes, and there is no terminal to ask at: give --no-confirm"
-        )
+    require_terminal("deleting records")
     rows = [
         (place.topic, place.partition, marks[place].low, start) for place, start in starts.items()
     ]
     echo_table(("TOPIC", "PARTITION", "START-OFFSET", "NEW-START-OFFSET"), rows)
-    try:
-        if typer.confirm("Delete the records before the new start?"):
-            return
-    except typer.Abort:  # Ctrl-C.
-        raise typer.Exit(INTERRUPTED) from None
-    typer.echo("Nothing is deleted.", err=True)
-    raise typer.Exit(1)
+    require_yes("Delete the records before the new start?", "Nothing is deleted.")
 
 
 def _report(trimmed: "Sequence[Trimmed]", output: Format) -> None:

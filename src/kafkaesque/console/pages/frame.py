@@ -7,30 +7,39 @@ anew. Above: app.py. Below: the pages.
 
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from nicegui import context, ui
 
 from kafkaesque.client.connection import Address
-from kafkaesque.console.addresses import GROUPS, TOPICS, name_in
+from kafkaesque.console.addresses import GROUPS, TOPICS, TRANSACTIONS, name_in
 from kafkaesque.console.pages.group import group_page
 from kafkaesque.console.pages.groups import groups_page
 from kafkaesque.console.pages.parts import Text, live, tag, text
 from kafkaesque.console.pages.topic import topic_page
 from kafkaesque.console.pages.topics import topics_page
+from kafkaesque.console.pages.transactions import transactions_page
 from kafkaesque.console.poller import Poller, View
 from kafkaesque.console.snapshot import Snapshot
 
 
-class Page(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`count` is what stands beside its name; None if nobody can tell."""
+
     label: str
     address: str
-    count: Callable[[Snapshot], int]
+    count: Callable[[Snapshot], int | None]
 
 
 PAGES = (
     Page("Topics", TOPICS, lambda seen: sum(not t.internal for t in seen.topics.values())),
     Page("Groups", GROUPS, lambda seen: len(seen.groups)),
+    Page(
+        "Transactions",
+        TRANSACTIONS,
+        lambda seen: None if seen.transactions_problem else len(seen.transactions),
+    ),
 )
 
 
@@ -56,6 +65,7 @@ def frame(poller: Poller) -> None:
                     TOPICS + "/{name}": lambda name: topic_page(poller, name_in(name)),
                     GROUPS: lambda: groups_page(poller),
                     GROUPS + "/{name}": lambda name: group_page(poller, name_in(name)),
+                    TRANSACTIONS: lambda: transactions_page(poller),
                 }
             )
 
@@ -125,7 +135,8 @@ def _navigation(poller: Poller) -> None:
     def draw(view: View) -> None:
         if view.snapshot is not None:
             for page in PAGES:
-                numbers[page.address].write(f"{page.count(view.snapshot):,}")
+                count = page.count(view.snapshot)
+                numbers[page.address].write("–" if count is None else f"{count:,}")
 
     router = context.client.sub_pages_router
     router.on_path_changed(mark)

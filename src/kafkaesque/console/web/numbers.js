@@ -1,4 +1,4 @@
-// How numbers are written, the same everywhere: counts with commas, sizes and rates with units.
+// How numbers are written, the same everywhere: counts with commas, sizes, rates and times with units.
 
 const COUNT = new Intl.NumberFormat("en-US");
 const FEW = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });
@@ -21,7 +21,19 @@ export function rate(value) {
   return `${value < 100 ? FEW.format(value) : COUNT.format(Math.round(value))} /s`;
 }
 
-const WRITERS = { number: count, bytes, rate };
+// Milliseconds, in the two largest units that there are, as the command line prints them.
+export function duration(value) {
+  if (value < 1000) return `${value}ms`;
+  const parts = [];
+  for (const [unit, size] of [["d", 86400000], ["h", 3600000], ["m", 60000], ["s", 1000]]) {
+    const whole = Math.floor(value / size);
+    value -= whole * size;
+    if (whole || parts.length) parts.push(whole ? `${whole}${unit}` : "");
+  }
+  return parts.slice(0, 2).join("");
+}
+
+const WRITERS = { number: count, bytes, rate, duration };
 
 export function write(value, kind) {
   return value == null ? "–" : (WRITERS[kind] ?? String)(value);

@@ -1,6 +1,6 @@
 // A table that the server fills and the browser sorts and filters.
 //
-// columns: {name, label, kind, minor}; kind is text, link, number, bytes, rate, spark or state.
+// columns: {name, label, kind, minor}; kind is text, link, number, bytes, rate, duration, spark or state.
 // rows: {id, <name>: value}; a link is {text, href}; null is shown as a dash and sorts last.
 // Numbers come raw and are written here, so that sorting needs no second copy of them.
 
@@ -101,7 +101,7 @@ export default {
       return this.by === column.name ? (this.down ? "descending" : "ascending") : null;
     },
     look(column, isCell) {
-      const right = ["number", "bytes", "rate"].includes(column.kind);
+      const right = ["number", "bytes", "rate", "duration"].includes(column.kind);
       return { "k-right": right, "k-minor": column.minor, "k-mono": isCell && column.mono };
     },
     write,
