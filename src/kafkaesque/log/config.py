@@ -1,13 +1,14 @@
 """The settings of one log, by Kafka's topic configs of the same names.
 
 Frozen: a change of a topic's config assigns `Log.config` a new one, which counts from the next
-append on. `compacted` says that cleanup.policy has `compact`: then segments may leave gaps between
-their offsets.
+append on. Whether a log is compacted at all is the broker's business.
 """
 
 from dataclasses import dataclass
 
-WEEK_MS = 7 * 24 * 60 * 60 * 1000
+DAY_MS = 24 * 60 * 60 * 1000
+WEEK_MS = 7 * DAY_MS
+NEVER_MS = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,4 +19,7 @@ class LogConfig:
     index_interval_bytes: int = 4096
     retention_bytes: int = -1
     retention_ms: int = WEEK_MS
-    compacted: bool = False
+    min_cleanable_dirty_ratio: float = 0.5
+    min_compaction_lag_ms: int = 0
+    max_compaction_lag_ms: int = NEVER_MS
+    delete_retention_ms: int = DAY_MS

@@ -5,6 +5,7 @@
     .kafka_cleanshutdown                there after a clean stop; gone before anything is written
     recovery-point-offset-checkpoint    below it a log need not be scanned
     log-start-offset-checkpoint         written before segments below it are removed
+    cleaner-offset-checkpoint           below it a log is compacted; without it, more is read again
     <topic>-<n>/                        a partition: segments, partition.metadata, *.producers
     <topic>-<n>.<hex>-delete/           one that was deleted, until its files are gone
 
@@ -35,6 +36,7 @@ FORMAT = 1
 _CLEAN_MARKER = ".kafka_cleanshutdown"
 _RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 _LOG_START_OFFSETS = "log-start-offset-checkpoint"
+_CLEANED_OFFSETS = "cleaner-offset-checkpoint"
 _DELETED = "-delete"
 
 
@@ -51,6 +53,7 @@ class DataDirectory:
         self._open_files = OpenFiles(files)
         self.recovery_points = self._read_offsets(_RECOVERY_POINTS)
         self.log_start_offsets = self._read_offsets(_LOG_START_OFFSETS)
+        self.cleaned_offsets = self._read_offsets(_CLEANED_OFFSETS)
         self.was_clean = files.exists(self._at(_CLEAN_MARKER))
 
     @classmethod
@@ -123,6 +126,8 @@ class DataDirectory:
             self.write_recovery_points(self.recovery_points)
         if self.log_start_offsets.pop(partition, None) is not None:
             self.write_log_start_offsets(self.log_start_offsets)
+        if self.cleaned_offsets.pop(partition, None) is not None:
+            self.write_cleaned_offsets(self.cleaned_offsets)
 
     def write_topic_id(self, partition: TopicPartition, topic_id: UUID) -> None:
         """Give a partition its partition.metadata again."""
@@ -152,6 +157,11 @@ class DataDirectory:
         """All of them. Durable when it returns: only then may segments be removed."""
         write_atomically(self._files, self._at(_LOG_START_OFFSETS), format_offsets(offsets))
         self.log_start_offsets = dict(offsets)
+
+    def write_cleaned_offsets(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """All of them, each after its segments are swapped in."""
+        write_atomically(self._files, self._at(_CLEANED_OFFSETS), format_offsets(offsets))
+        self.cleaned_offsets = dict(offsets)
 
     def close(self, clean: bool) -> None:
         """`clean`: every log was closed clean, and its end written as its recovery point."""

@@ -2,7 +2,7 @@
 
 New bytes wait for a flush; new names (segments, and the directory itself where it is new) for a
 directory fsync, which the same flush does; index entries for a checkpoint.
-Above: log.py. Below: segment.py, recovery.py, jobs.py, snapshots.py.
+Above: log.py. Below: segment.py, recovery.py, jobs.py, snapshots.py, swap.py.
 """
 
 import os
@@ -19,9 +19,10 @@ from kafkaesque.log.recovery import SegmentRecovery
 from kafkaesque.log.repair import rebuild_index
 from kafkaesque.log.scan import Scan
 from kafkaesque.log.segment import ActiveSegment, SealedSegment
-from kafkaesque.log.segment_files import INDEX, LOG, SUFFIXES, TIME_INDEX, OpenFiles, SegmentFiles
+from kafkaesque.log.segment_files import CLEANED, INDEX, LOG, TIME_INDEX, OpenFiles, SegmentFiles
 from kafkaesque.log.snapshots import Snapshots
-from kafkaesque.log.store import Checkpoint, Flush, Recovery, Segment
+from kafkaesque.log.store import Checkpoint, Cleaned, Flush, Recovery, Segment
+from kafkaesque.log.swap import Swap, finish_swaps, remove
 
 
 class DiskSegments:
@@ -51,6 +52,8 @@ class DiskSegments:
     ) -> Recovery:
         recovery = Recovery()
         names = set(self._files.names(self.directory))
+        if finish_swaps(self._files, self.directory, names):
+            names = set(self._files.names(self.directory))
         self._snapshots = Snapshots(self._files, self.directory, names)
         found = self._find(names, log_start_offset)
         if not found:
@@ -207,6 +210,25 @@ class DiskSegments:
             segment.remove()
         self._files.sync_directory(self.directory)
 
+    def swap(self, old: Sequence[Segment], cleaned: Cleaned) -> Swap:
+        replaced = [segment for segment in old if isinstance(segment, SealedSegment)]
+        latest = cleaned.max_timestamp, cleaned.offset_of_max_timestamp
+        files = self._place(cleaned.base_offset)
+        new = SealedSegment(files, cleaned.next_offset, cleaned.size, latest)
+        return Swap(self._files, self.directory, replaced, new)
+
+    def replace(self, old: Sequence[Segment], new: Segment) -> None:
+        assert isinstance(new, SealedSegment)
+        gone = set(map(id, old))
+        kept = [segment for segment in self.segments if id(segment) not in gone]
+        kept.insert(bisect_right(kept, new.base_offset, key=lambda s: s.base_offset), new)
+        self.segments = kept
+        self._link()
+
+    def remove_cleaned(self) -> None:
+        names = self._files.names(self.directory)
+        remove(self._files, (f"{self.directory}/{n}" for n in names if n.endswith(CLEANED)))
+
     def flush(self, end_offset: int) -> DiskFlush:
         others, self._unsynced_files = self._unsynced_files, []
         directories, self._unsynced_directories = self._unsynced_directories, []
@@ -296,8 +318,7 @@ class DiskSegments:
             self.flush(self.active.next_offset).run()
             self.checkpoint(self.active.next_offset, None).run()
         for segment in self.segments:
-            for suffix in SUFFIXES:
-                self._open_files.forget(segment.files.path(suffix))
+            segment.files.forget()
         self.active.release()
 
 

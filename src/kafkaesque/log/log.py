@@ -3,14 +3,15 @@
     log start offset <= flushed offset <= end offset (the next to be written)
 
 All of it belongs to the event loop, and none of it waits for the disk, except where it says
-"blocking": that is for a thread. A flush and a checkpoint are begun on the loop, run in a thread
-and ended on the loop; appends go on meanwhile. Readers stay below the flushed offset, which is the
-broker's business, so what lies above it may be dropped at any time.
+"blocking": that is for a thread. A flush, a checkpoint and a swap are begun on the loop, run in a
+thread and ended on the loop; appends go on meanwhile. Readers stay below the flushed offset, which
+is the broker's business, so what lies above it may be dropped at any time.
 The route of a record: broker/partition.py, then here, then segment.py (or memory.py), files.py.
 """
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from operator import is_
 
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log import retention, timestamps
@@ -19,11 +20,11 @@ from kafkaesque.log.disk import DiskSegments
 from kafkaesque.log.index import MAX_RELATIVE_OFFSET
 from kafkaesque.log.memory import MemorySegments
 from kafkaesque.log.slices import NOTHING, Hints, Slice, unreadable
-from kafkaesque.log.store import Checkpoint, Flush, Recovery, Segment, Store
+from kafkaesque.log.store import Checkpoint, Cleaned, Flush, Recovery, Segment, Store, Swap
 from kafkaesque.records.batch import BatchHeader
 from kafkaesque.types import Buffer
 
-__all__ = ["Checkpoint", "Flush", "Log", "LogConfig", "Recovery", "Segment", "Slice"]
+__all__ = ["Checkpoint", "Flush", "Log", "LogConfig", "Recovery", "Segment", "Slice", "Swap"]
 
 
 class Log:
@@ -49,6 +50,7 @@ class Log:
         self._durable = store.durable
         self._flush: Flush | None = None
         self._hints = Hints()
+        self._removed_size = 0
 
     @classmethod
     def open(
@@ -232,8 +234,19 @@ class Log:
         segments = self._store.segments
         count = sum(segment.next_offset <= self.log_start_offset for segment in segments[:-1])
         removed = self._store.detach(count)
-        self.size -= sum(segment.size for segment in removed)
+        self._shrink(sum(segment.size for segment in removed))
         return removed
+
+    def _shrink(self, size: int) -> None:
+        self.size -= size
+        self._removed_size += size
+
+    @property
+    def appended_size(self) -> int:
+        """Bytes there are, and those that were removed from the start or by compaction: it grows
+        by what is appended, and by nothing else.
+        """
+        return self.size + self._removed_size
 
     def enforce_retention(self, now_ms: int) -> list[Segment]:
         """`delete_before` what the config calls too old or too much. May roll."""
@@ -247,6 +260,41 @@ class Log:
         """Delete the files of segments that `delete_before` returned. Blocking; raises OSError."""
         if segments:
             self._store.remove(segments)
+
+    @property
+    def sealed(self) -> Sequence[Segment]:
+        """All segments but the active one, oldest first: only these may be compacted."""
+        return self._store.segments[:-1]
+
+    def roll_if_older(self, timestamp: int) -> None:
+        """Seal the active segment if its first record is older than that."""
+        if self._active.size and 0 <= self._active.first_timestamp() < timestamp:
+            self.roll()
+
+    def swap(self, old: Sequence[Segment], cleaned: Cleaned) -> Swap | None:
+        """A job that puts a compacted segment in the place of those that it was made of.
+
+        Let nobody remove segments until it has ended. None: they are not all there any more.
+        """
+        number = self._segment_number(old[0].base_offset)
+        there = self.sealed[number : number + len(old)]
+        if len(there) != len(old) or not all(map(is_, there, old)):
+            return None
+        return self._store.swap(old, cleaned)
+
+    def end_swap(self, swap: Swap) -> None:
+        """Its `run` has returned: read the new segment from now on."""
+        self.replace(swap.old, swap.new)
+
+    def replace(self, old: Sequence[Segment], new: Segment) -> None:
+        """Read `new` in the place of `old`. Whoever reads those at the moment is not disturbed."""
+        self._store.replace(old, new)
+        self._hints = Hints()
+        self._shrink(self.size - sum(segment.size for segment in self._store.segments))
+
+    def remove_cleaned(self) -> None:
+        """Delete what compaction has written and nobody has asked for. Blocking; raises OSError."""
+        self._store.remove_cleaned()
 
     def checkpoint(self, snapshot: tuple[int, bytes] | None = None) -> Checkpoint | None:
         """A job after which recovery need not look below the flushed offset of now.

@@ -9,9 +9,10 @@ Above: log.py. Below: slices.py for what a read returns.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
+from kafkaesque.log.compaction import Batch
 from kafkaesque.log.config import LogConfig
 from kafkaesque.log.slices import NOTHING, Hints, KnownSlice, Slice
-from kafkaesque.log.store import Checkpoint, Flush, Recovery, Segment
+from kafkaesque.log.store import Checkpoint, Cleaned, Flush, Recovery, Segment, Swap
 from kafkaesque.records.batch import NO_TIMESTAMP, BatchHeader, read_header
 from kafkaesque.types import Buffer
 
@@ -53,6 +54,18 @@ class MemorySegment:
         self.size += len(batch)
         self.next_offset = header.next_offset
 
+    def absorb(self, following: "MemorySegment") -> None:
+        """Take over the batches of a segment that comes after this one."""
+        self._positions += [self.size + position for position in following._positions]
+        self._batches += following._batches
+        self._bases += following._bases
+        if self._first_timestamp < 0:
+            self._first_timestamp = following._first_timestamp
+        if following._latest[0] > self._latest[0]:
+            self._latest = following._latest
+        self.size += following.size
+        self.next_offset = following.next_offset
+
     def must_roll(self, header: BatchHeader, now_ms: int, config: LogConfig) -> bool:
         if not self._batches:
             return False
@@ -92,6 +105,13 @@ class MemorySegment:
 
     def latest(self) -> tuple[int, int]:
         return self._latest
+
+    def first_timestamp(self) -> int:
+        return self._first_timestamp
+
+    def batches(self) -> Iterator[Batch]:
+        for batch in self._batches:
+            yield batch, 0, read_header(batch)
 
     def older_than(self, timestamp: int) -> int:
         return self.base_offset
@@ -150,6 +170,19 @@ class MemorySegments:
         return detached
 
     def remove(self, segments: Sequence[Segment]) -> None:
+        pass
+
+    def swap(self, old: Sequence[Segment], cleaned: Cleaned) -> Swap:
+        raise NotImplementedError("memory has no files to swap")
+
+    def replace(self, old: Sequence[Segment], new: Segment) -> None:
+        assert isinstance(new, MemorySegment)
+        gone = set(map(id, old))
+        self.segments = [segment for segment in self.segments if id(segment) not in gone]
+        at = bisect_right(self.segments, new.base_offset, key=lambda s: s.base_offset)
+        self.segments.insert(at, new)
+
+    def remove_cleaned(self) -> None:
         pass
 
     def flush(self, end_offset: int) -> Flush:

@@ -3,7 +3,8 @@
     meta.properties                       name=value lines
     partition.metadata                    version: 0 | topic_id: <base64url uuid, no padding>
     recovery-point-offset-checkpoint,     a version line (0), a line with the number of entries,
-    log-start-offset-checkpoint           then `topic partition offset` lines
+    log-start-offset-checkpoint,          then `topic partition offset` lines
+    cleaner-offset-checkpoint
 
 Parsers return None for what they cannot read: these files say where to begin, never what is true.
 Above: directory.py. Below: nothing.

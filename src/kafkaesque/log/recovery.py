@@ -48,9 +48,8 @@ class SegmentRecovery:
     def _trust(self, files: SegmentFiles, next_offset: int) -> None:
         size, interval = files.log_size(), self._config.index_interval_bytes
         try:
-            is_sane = index_is_sane(files, next_offset, size, interval) and ends_at(
-                files, next_offset, size, self._config.compacted
-            )
+            is_sane = index_is_sane(files, next_offset, size, interval)
+            is_sane = is_sane and ends_at(files, next_offset, size)
         except (KafkaError, OSError):
             is_sane = False
         if not is_sane:
@@ -104,19 +103,13 @@ class SegmentRecovery:
         self._settle(files, file, size, scan)
         index.note_max_timestamp()
         self._write_index(files, index, *kept)
-        if following is not None and self._leads_to(following, scan):
+        if scan.next_offset == following:
             self.sealed.append(SealedSegment(files, scan.next_offset, scan.position))
             return None
         interval, repairs = self._config.index_interval_bytes, self._recovery.sentences
         active = ActiveSegment(files, scan.next_offset, scan.position, interval, repairs)
         active.adopt(index, scan.position)
         return active
-
-    def _leads_to(self, following: int, scan: Scan) -> bool:
-        """Whether the next segment can go on where the scan of this one ended."""
-        if scan.next_offset == following:
-            return True
-        return self._config.compacted and (scan.fault is None or scan.has_reached_limit)
 
     def _settle(self, files: SegmentFiles, file: File, size: int, scan: Scan) -> None:
         """Make the end that was found the end on disk."""

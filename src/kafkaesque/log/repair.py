@@ -19,7 +19,7 @@ from kafkaesque.log.store import Recovery
 from kafkaesque.records.batch import NO_TIMESTAMP
 
 
-def ends_at(files: SegmentFiles, next_offset: int, size: int, may_have_gaps: bool) -> bool:
+def ends_at(files: SegmentFiles, next_offset: int, size: int) -> bool:
     """Whether headers lead from the last index entry to the end of the file, and to that offset."""
     last = OffsetIndexFile(files.pooled(INDEX), files.base_offset, True).last()
     latest, _ = TimeIndexFile(files.pooled(TIME_INDEX), files.base_offset).last()
@@ -28,7 +28,7 @@ def ends_at(files: SegmentFiles, next_offset: int, size: int, may_have_gaps: boo
         end = header.next_offset
         if header.max_timestamp > latest:
             return False
-    return end == next_offset or (may_have_gaps and end < next_offset)
+    return end == next_offset
 
 
 def index_is_sane(files: SegmentFiles, next_offset: int, size: int, interval_bytes: int) -> bool:

@@ -29,7 +29,6 @@ class Scan:
         self.position = position
         self.next_offset = index.base_offset if next_offset is None else next_offset
         self.fault: str | None = None
-        self.has_reached_limit = False
         self._file = file
         self._size = size
         self._index = index
@@ -63,7 +62,6 @@ class Scan:
         if header.base_offset < self.next_offset or header.last_offset_delta < 0:
             return self._fail(f"offset {header.base_offset} where {self.next_offset} should follow")
         if header.last_offset > self._last_offset:
-            self.has_reached_limit = True
             return self._fail(f"offset {header.last_offset}, beyond the segment's end,")
         if at + header.size > len(window):
             self._window_bytes = max(header.size, _WINDOW_BYTES)

@@ -80,7 +80,7 @@ class DiskSegment(ABC):
 
 
 class SealedSegment(DiskSegment):
-    __slots__ = ("_latest",)
+    __slots__ = ("_first_timestamp", "_latest")
 
     def __init__(
         self,
@@ -90,6 +90,7 @@ class SealedSegment(DiskSegment):
         latest: tuple[int, int] | None = None,
     ) -> None:
         super().__init__(files, next_offset, size)
+        self._first_timestamp: int | None = None
         self._latest = latest
 
     def file(self) -> File:
@@ -103,6 +104,11 @@ class SealedSegment(DiskSegment):
         if self._latest is None:
             self._latest = self._time_index().last()
         return self._latest
+
+    def first_timestamp(self) -> int:
+        if self._first_timestamp is None:
+            self._first_timestamp = read_header(self.batch(0, HEADER_SIZE)).max_timestamp
+        return self._first_timestamp
 
     def older_than(self, timestamp: int) -> int:
         return self._time_index().older_than(timestamp)
@@ -226,6 +232,11 @@ class ActiveSegment(DiskSegment):
     def latest(self) -> tuple[int, int]:
         index = self._index or self.load_index()
         return index.max_timestamp, index.offset_of_max_timestamp
+
+    def first_timestamp(self) -> int:
+        if self._index is None:
+            self.load_index()
+        return self._first_timestamp
 
     def older_than(self, timestamp: int) -> int:
         return (self._index or self.load_index()).older_than(timestamp)

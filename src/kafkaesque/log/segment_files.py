@@ -2,6 +2,8 @@
 
 An active segment holds its .log for as long as it is active. Sealed segments share `OpenFiles`:
 files opened on demand, the least recently used dropped first. Dropped, not closed: see files.py.
+A segment that another takes the place of, by the same name, first `hold`s its files: its readers
+go on with them until the last has gone.
 Above: segment.py. Below: files.py, index.py.
 """
 
@@ -10,6 +12,8 @@ from kafkaesque.log.index import SegmentIndex
 
 LOG, INDEX, TIME_INDEX = ".log", ".index", ".timeindex"
 SUFFIXES = (LOG, INDEX, TIME_INDEX)
+CLEANED, SWAP = ".cleaned", ".swap"
+"""What follows these while compaction writes a segment, and while it takes its place: swap.py."""
 
 
 class OpenFiles:
@@ -18,17 +22,20 @@ class OpenFiles:
     def __init__(self, files: Files, capacity: int = 512) -> None:
         self._files = files
         self._capacity = capacity
-        self._open: dict[str, File] = {}
+        # By segment, not by path alone: after a swap the same path is another segment's.
+        self._open: dict[tuple[SegmentFiles, str], File] = {}
 
-    def file(self, path: str) -> File:
-        file = self._open.pop(path, None) or self._files.open(path)
-        self._open[path] = file
+    def file(self, segment: "SegmentFiles", suffix: str) -> File:
+        key = segment, suffix
+        file = self._open.pop(key, None) or self._files.open(segment.path(suffix))
+        self._open[key] = file
         if len(self._open) > self._capacity:
             self._drop_oldest()
         return file
 
-    def forget(self, path: str) -> None:
-        self._open.pop(path, None)
+    def forget(self, segment: "SegmentFiles") -> None:
+        for suffix in SUFFIXES:
+            self._open.pop((segment, suffix), None)
 
     def __len__(self) -> int:
         return len(self._open)
@@ -42,7 +49,7 @@ class OpenFiles:
 
 
 class SegmentFiles:
-    __slots__ = ("_files", "_open_files", "_stem", "base_offset")
+    __slots__ = ("_files", "_held", "_open_files", "_stem", "base_offset")
 
     def __init__(
         self, files: Files, open_files: OpenFiles, directory: str, base_offset: int
@@ -50,6 +57,7 @@ class SegmentFiles:
         self._files = files
         self._open_files = open_files
         self._stem = f"{directory}/{base_offset:020d}"
+        self._held: dict[str, File] | None = None
         self.base_offset = base_offset
 
     def path(self, suffix: str) -> str:
@@ -59,7 +67,21 @@ class SegmentFiles:
         return self._files.open(self._stem + suffix, create=create)
 
     def pooled(self, suffix: str) -> File:
-        return self._open_files.file(self._stem + suffix)
+        if self._held is not None:
+            return self._held[suffix]
+        return self._open_files.file(self, suffix)
+
+    def hold(self) -> None:
+        """Open all files and keep them, whatever becomes of their names. For a thread."""
+        self._held = {suffix: self.open(suffix) for suffix in SUFFIXES}
+
+    def let_go(self) -> None:
+        """The files are found by their names again."""
+        self._held = None
+
+    def forget(self) -> None:
+        """Take the files out of the pool."""
+        self._open_files.forget(self)
 
     def log_size(self) -> int:
         return self._files.size(self._stem + LOG)
@@ -87,8 +109,10 @@ class SegmentFiles:
             file.close()
 
     def remove(self) -> None:
+        self.forget()
+        if self._held is not None:
+            return  # the names are another segment's now
         for suffix in SUFFIXES:
-            self._open_files.forget(self.path(suffix))
             try:
                 self._files.remove(self.path(suffix))
             except FileNotFoundError:

@@ -1,8 +1,8 @@
 """What a log stands on: segments, in files (disk.py) or in memory (memory.py).
 
 One interface, two kinds. The store keeps the segments in order and changes their number; log.py
-keeps the offsets and the rules. `Flush` and `Checkpoint` are jobs: made on the event loop, run in
-a thread, ended on the loop again.
+keeps the offsets and the rules. `Flush`, `Checkpoint` and `Swap` are jobs: made on the event loop,
+run in a thread, ended on the loop again.
 Above: log.py. Below: nothing, these are only shapes.
 """
 
@@ -24,6 +24,17 @@ class Recovery:
     cut_bytes: int = 0
     rebuilt_indexes: int = 0
     sentences: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """A segment that waits to take the place of those that it was made of."""
+
+    base_offset: int
+    next_offset: int
+    size: int
+    max_timestamp: int
+    offset_of_max_timestamp: int
 
 
 class Segment(Protocol):
@@ -49,6 +60,9 @@ class Segment(Protocol):
 
     def latest(self) -> tuple[int, int]:
         """The largest timestamp, and the last offset of the first batch that has it."""
+
+    def first_timestamp(self) -> int:
+        """Of its first batch; NO_TIMESTAMP where there is none."""
 
     def older_than(self, timestamp: int) -> int:
         """An offset before which every record is older than `timestamp`."""
@@ -78,6 +92,22 @@ class Flush(Protocol):
 
     def run(self) -> None:
         """For a thread. Raises OSError."""
+
+
+class Swap(Protocol):
+    """Files of old segments make room for those of a new one."""
+
+    @property
+    def old(self) -> Sequence[Segment]: ...
+
+    @property
+    def new(self) -> Segment: ...
+
+    def run(self) -> None:
+        """For a thread. Raises OSError."""
+
+    def forget_old(self) -> None:
+        """Let go of the old segments. For a thread."""
 
 
 class Checkpoint(Protocol):
@@ -115,6 +145,14 @@ class Store(Protocol):
         """Take the first segments out. They are not read any more; `remove` deletes them."""
 
     def remove(self, segments: Sequence[Segment]) -> None: ...
+
+    def swap(self, old: Sequence[Segment], cleaned: Cleaned) -> Swap: ...
+
+    def replace(self, old: Sequence[Segment], new: Segment) -> None:
+        """Read `new` from now on. Readers of the old ones are not disturbed."""
+
+    def remove_cleaned(self) -> None:
+        """Delete what compaction has written and nobody has asked for."""
 
     def flush(self, end_offset: int) -> Flush: ...
 

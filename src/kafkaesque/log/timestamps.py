@@ -37,12 +37,28 @@ def _first_in(segment: Segment, timestamp: int, start: int, limit: int) -> tuple
 
 def latest(segments: Sequence[Segment], start: int, limit: int) -> tuple[int, int] | None:
     """(offset, timestamp) of the first of the newest records in [start, limit)."""
-    best: tuple[Segment, int] | None = None
-    for segment in segments:
-        timestamp = _latest_in(segment, start, limit)
-        if timestamp > (best[1] if best else NO_TIMESTAMP):
-            best = segment, timestamp
-    return _first_in(*best, start, limit) if best else None
+    times = [(_latest_in(segment, start, limit), segment) for segment in segments]
+    while times and (best := max(times, key=lambda time: time[0]))[0] > NO_TIMESTAMP:
+        timestamp, segment = best
+        found = _first_in(segment, timestamp, start, limit)
+        if found is not None:
+            return found
+        # A batch that compaction has emptied keeps its time: look for one that has records.
+        times.remove(best)
+        timestamp = _latest_with_records(segment, timestamp, start, limit)
+        times.append((timestamp, segment))
+    return None
+
+
+def _latest_with_records(segment: Segment, below: int, start: int, limit: int) -> int:
+    return max(
+        (
+            _latest_of(segment, position, header, start)
+            for position, header in _below(segment.headers(start), limit)
+            if header.count and header.max_timestamp < below
+        ),
+        default=NO_TIMESTAMP,
+    )
 
 
 def _latest_in(segment: Segment, start: int, limit: int) -> int:
@@ -66,7 +82,8 @@ def _latest_of(segment: Segment, position: int, header: BatchHeader, start: int)
     if header.base_offset >= start:
         return header.max_timestamp
     batch = records(segment.batch(position, header.size))
-    return max(record.timestamp for record in batch if record.offset >= start)
+    remaining = (record.timestamp for record in batch if record.offset >= start)
+    return max(remaining, default=NO_TIMESTAMP)
 
 
 def _below(

@@ -25,6 +25,7 @@ from kafkaesque.records.record import Record, decode_record, encode_records
 from kafkaesque.types import Buffer
 
 __all__ = [
+    "DELETE_HORIZON",
     "HEADER_SIZE",
     "LOG_OVERHEAD",
     "MAGIC",
@@ -34,6 +35,7 @@ __all__ = [
     "BatchHeader",
     "Codec",
     "Record",
+    "assemble",
     "batches",
     "crc_matches",
     "new_batch",
@@ -46,6 +48,8 @@ __all__ = [
 HEADER_SIZE = 61
 LOG_OVERHEAD = 12
 MAGIC = 2
+DELETE_HORIZON = 0x40
+"""The attribute that makes baseTimestamp the time from which on tombstones may go."""
 NO_PRODUCER_ID = -1
 NO_TIMESTAMP = -1
 NO_SEQUENCE = -1
@@ -59,7 +63,6 @@ _MAX_TIMESTAMP_AT = 35
 _LOG_APPEND_TIME = 0x08
 _TRANSACTIONAL = 0x10
 _CONTROL = 0x20
-_DELETE_HORIZON = 0x40
 
 _CODECS = tuple(Codec)
 _MIN_LENGTH = HEADER_SIZE - LOG_OVERHEAD
@@ -123,7 +126,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def has_delete_horizon(self) -> bool:
-        return bool(self.attributes & _DELETE_HORIZON)
+        return bool(self.attributes & DELETE_HORIZON)
 
 
 def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
@@ -228,11 +231,9 @@ def new_batch(
     if not records or any(r.offset != base_offset + i for i, r in enumerate(records)):
         raise ValueError(f"the offsets of a new batch must count up from {base_offset}")
     base_timestamp = records[0].timestamp
-    batch = bytearray(HEADER_SIZE)
-    batch += compress(codec, encode_records(records, base_offset, base_timestamp))
     header = BatchHeader(
         base_offset=base_offset,
-        batch_length=len(batch) - LOG_OVERHEAD,
+        batch_length=0,
         leader_epoch=leader_epoch,
         magic=MAGIC,
         crc=0,
@@ -245,6 +246,15 @@ def new_batch(
         base_sequence=base_sequence,
         count=len(records),
     )
+    data = encode_records(records, base_offset, base_timestamp)
+    return assemble(header, compress(codec, data))
+
+
+def assemble(header: BatchHeader, data: Buffer) -> bytearray:
+    """A batch of this header and its records as they lie there: length and CRC are filled in."""
+    batch = bytearray(HEADER_SIZE)
+    batch += data
+    header = header._replace(batch_length=len(batch) - LOG_OVERHEAD)
     _HEADER.pack_into(batch, 0, *header)
     _write_crc(batch, 0, len(batch))
     return batch

@@ -132,24 +132,6 @@ def test_a_segment_that_does_not_follow_the_one_before_it_is_dropped(loss: str) 
     assert any("but the log ends at" in sentence for sentence in log.recovery.sentences)
 
 
-def test_a_compacted_log_may_have_gaps_between_its_segments() -> None:
-    files, batches = written(40)
-    per_segment = 1000 // len(batches[0])
-    files.remove(path_of(per_segment, ".log"))
-    compacted = LogConfig(segment_bytes=1000, index_interval_bytes=100, compacted=True)
-    log = open_log(files, compacted)
-    assert log.end_offset == 40
-    assert log.read(per_segment, 1, 40).read() == batches[2 * per_segment]
-
-
-def test_a_damaged_segment_ends_a_compacted_log_too() -> None:
-    files, batches = written(40)
-    per_segment = 1000 // len(batches[0])
-    files.open(path_of(per_segment, ".log")).pwrite(b"rot", 300)
-    compacted = LogConfig(segment_bytes=1000, index_interval_bytes=100, compacted=True)
-    assert open_log(files, compacted).end_offset == per_segment + 300 // len(batches[0])
-
-
 @pytest.mark.parametrize("recovery_point", [None, 40])
 @pytest.mark.parametrize("tail", ["a batch", "rubbish"])
 def test_what_lies_behind_the_end_of_a_sealed_segment_is_cut(

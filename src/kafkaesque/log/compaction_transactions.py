@@ -1,0 +1,57 @@
+"""What compaction has to know of producers and transactions, as it goes through a log.
+
+A batch of an aborted transaction goes. A marker may go once nothing of its transaction is left: it
+is asked in the order of the log, so what was seen of a producer since its last marker belongs to
+this one. What a producer's state is read from after a restart stays, if only as an empty header:
+the batch with its last sequence, or, where its last epoch came with a marker, the markers of that
+epoch.
+Above: compaction.py. Below: nothing.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+
+from kafkaesque.records.batch import BatchHeader
+from kafkaesque.types import AbortedTransaction
+
+
+class TransactionsPassed:
+    def __init__(
+        self,
+        aborted: Iterable[AbortedTransaction],
+        last_offsets: Mapping[int, int],
+        last_epochs: Mapping[int, int],
+    ) -> None:
+        self._aborted: dict[int, list[tuple[int, int]]] = {}
+        for producer_id, first_offset, last_offset in sorted(aborted):
+            self._aborted.setdefault(producer_id, []).append((first_offset, last_offset))
+        self._last_offsets = last_offsets
+        self._last_epochs = last_epochs
+        self._unended: set[int] = set()
+
+    def is_aborted(self, header: BatchHeader) -> bool:
+        """Whether these records are part of a transaction that was aborted."""
+        if not header.is_transactional or header.producer_id not in self._aborted:
+            return False
+        transactions = self._aborted[header.producer_id]
+        number = bisect_right(transactions, header.base_offset, key=lambda t: t[0]) - 1
+        return number >= 0 and header.base_offset < transactions[number][1]
+
+    def passed(self, header: BatchHeader) -> None:
+        """A batch of records was in the log, with or without what is left of them now."""
+        if header.is_transactional:
+            self._unended.add(header.producer_id)
+
+    def ended(self, header: BatchHeader) -> bool:
+        """A marker was in the log: whether nothing of its transaction was before it."""
+        if header.producer_id in self._unended:
+            self._unended.remove(header.producer_id)
+            return False
+        return True
+
+    def is_needed(self, header: BatchHeader) -> bool:
+        """Whether the state of a producer is read from this header."""
+        if self._last_offsets.get(header.producer_id) == header.last_offset:
+            return True
+        epoch = self._last_epochs.get(header.producer_id)
+        return header.is_control and epoch == header.producer_epoch

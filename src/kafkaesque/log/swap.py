@@ -1,0 +1,136 @@
+"""Putting cleaned segments in the place of those they were made of, safe at every step.
+
+    1  X.index.cleaned, X.timeindex.cleaned -> .swap      then sync the directory
+    2  X.log.cleaned -> X.log.swap                        then sync: from here on it is decided
+    3  remove the other old segments; X.index.swap -> X.index, X.timeindex.swap -> X.timeindex
+                                                          then sync
+    4  X.log.swap -> X.log                                which need not be durable at once
+
+X is the base offset of the first old segment, and of the new one. The bytes were synced before. So
+whatever survives of a step, a start finds out where it was: a `.log.swap` has all that it replaces
+to go by, and is completed; any other `.swap` and every `.cleaned` was not decided, and goes. Where
+a segment ends is read from its last batch, which compaction always keeps.
+Above: disk.py. Below: segment_files.py, files.py.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from kafkaesque.errors import KafkaError
+from kafkaesque.log.files import File, Files
+from kafkaesque.log.index import OffsetIndexFile
+from kafkaesque.log.segment import SealedSegment, walk
+from kafkaesque.log.segment_files import CLEANED, INDEX, LOG, SUFFIXES, SWAP, TIME_INDEX
+
+_INDEXES = (INDEX, TIME_INDEX)
+
+
+class Swap:
+    """A job: made on the event loop, run in a thread; then the loop replaces the old segments.
+
+    Nobody else may remove segments of this log while it runs. If `run` raises, the log goes on with
+    the old ones, whose files it holds: whichever the disk has then, a start finds the same records.
+    """
+
+    def __init__(
+        self, files: Files, directory: str, old: Sequence[SealedSegment], new: SealedSegment
+    ) -> None:
+        self.old = list(old)
+        self.new = new
+        self._files = files
+        self._directory = directory
+        self._bases = [segment.base_offset for segment in old]
+        self._stem = f"{directory}/{new.base_offset:020d}"
+
+    def run(self) -> None:
+        """For a thread. Raises OSError."""
+        for segment in self.old:
+            segment.files.hold()
+        try:
+            self._decide()
+        except OSError:
+            self._undo()
+            raise
+        complete(self._files, self._directory, self.new.base_offset, self._bases)
+
+    def _decide(self) -> None:
+        for suffixes in (_INDEXES, (LOG,)):
+            for suffix in suffixes:
+                path = self._stem + suffix
+                self._files.rename(path + CLEANED, path + SWAP)
+            self._files.sync_directory(self._directory)
+
+    def _undo(self) -> None:
+        # The log's name goes first, for sure: without it, nothing is decided.
+        remove(self._files, [self._stem + LOG + SWAP])
+        self._files.sync_directory(self._directory)
+        endings = [suffix + ending for suffix in SUFFIXES for ending in (SWAP, CLEANED)]
+        remove(self._files, (self._stem + ending for ending in endings))
+        for segment in self.old:
+            segment.files.let_go()
+
+    def forget_old(self) -> None:
+        """Let go of the old segments. For a thread: the last to hold a file waits for its end."""
+        while self.old:
+            self.old.pop().files.forget()
+
+
+def complete(files: Files, directory: str, base_offset: int, replaced: Iterable[int]) -> None:
+    """Steps 3 and 4. They may be done again, from wherever they were broken off."""
+    stem = f"{directory}/{base_offset:020d}"
+    others = [base for base in replaced if base != base_offset]
+    remove(files, (f"{directory}/{base:020d}{suffix}" for base in others for suffix in SUFFIXES))
+    for suffix in _INDEXES:
+        if files.exists(stem + suffix + SWAP):
+            files.rename(stem + suffix + SWAP, stem + suffix)
+    files.sync_directory(directory)
+    files.rename(stem + LOG + SWAP, stem + LOG)
+
+
+def finish_swaps(files: Files, directory: str, names: Iterable[str]) -> bool:
+    """At start: complete what was decided, remove what was not. Whether there was any."""
+    marked = [name for name in names if name.endswith((CLEANED, SWAP))]
+    if not marked:
+        return False
+    decided = sorted(name for name in marked if name.endswith(LOG + SWAP))
+    for name in decided:
+        _finish_swap(files, directory, int(name[:20]))
+    stems = {name[:20] for name in decided}
+    remove(files, (f"{directory}/{name}" for name in marked if name[:20] not in stems))
+    remove(files, (f"{directory}/{name}" for name in marked if name.endswith(CLEANED)))
+    files.sync_directory(directory)
+    return True
+
+
+def _finish_swap(files: Files, directory: str, base_offset: int) -> None:
+    next_offset = _next_offset(files, directory, base_offset)
+    bases = (int(name[:20]) for name in files.names(directory) if name[20:] == LOG)
+    replaced = [base for base in bases if base_offset < base < next_offset]
+    complete(files, directory, base_offset, replaced)
+
+
+def _next_offset(files: Files, directory: str, base_offset: int) -> int:
+    """Where the segment in a .log.swap ends. Its index says where to look for the last batch."""
+    stem = f"{directory}/{base_offset:020d}"
+    paths = [path for path in (stem + INDEX + SWAP, stem + INDEX) if files.exists(path)]
+    log = files.open(stem + LOG + SWAP)
+    try:
+        index = OffsetIndexFile(files.open(paths[0]), base_offset, True) if paths else None
+        last = index.last() if index is not None else None
+        return _end(log, last[1] if last else 0, base_offset)
+    except (KafkaError, OSError):
+        return _end(log, 0, base_offset)
+
+
+def _end(log: File, position: int, base_offset: int) -> int:
+    next_offset = base_offset
+    for _, header in walk(log, position, log.size()):
+        next_offset = header.next_offset
+    return next_offset
+
+
+def remove(files: Files, paths: Iterable[str]) -> None:
+    for path in paths:
+        try:
+            files.remove(path)
+        except FileNotFoundError:
+            pass
