@@ -16,7 +16,16 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from tests.broker_process import BrokerProcess
 from tests.crash.fuzzer import Fuzzer, Mutant, decodes
-from tests.crash.valid_requests import CASES, COMPACTED, GROUPS, PLAIN, STAMPED, Surroundings
+from tests.crash.valid_requests import (
+    CASES,
+    COMPACTED,
+    GROUPS,
+    PLAIN,
+    STAMPED,
+    TRANSACTIONS,
+    Surroundings,
+    Transaction,
+)
 from tests.wire.client import RawClient
 from tests.wire.requests import create_topic
 
@@ -41,7 +50,7 @@ from kafkaesque.protocol.messages.list_groups import ListGroupsRequest, ListGrou
 from kafkaesque.protocol.messages.metadata import MetadataRequest, MetadataResponse
 
 GOOD = "good-and-untouched"
-_KEPT = {GOOD, PLAIN, COMPACTED, STAMPED, "__consumer_offsets"}
+_KEPT = {GOOD, PLAIN, COMPACTED, STAMPED, "__consumer_offsets", "__transaction_state"}
 _BETWEEN_ROUND_TRIPS = 1000
 _MAX_GROWTH_BYTES = 64 << 20
 _PER_CONNECTION = 6
@@ -176,6 +185,7 @@ class _Siege:
             self._around.member_ids = [_join(client, group) for group in GROUPS]
             found = client.call(InitProducerIdRequest(), InitProducerIdResponse, 4)
             self._around.producer_ids = [found.producer_id]
+            self._around.transactions = [_transaction(client, name) for name in TRANSACTIONS]
 
     def _delete_the_unknown(self, client: RawClient) -> None:
         answer = client.call(MetadataRequest(topics=None), MetadataResponse, 12)
@@ -186,6 +196,13 @@ class _Siege:
         groups = client.call(ListGroupsRequest(), ListGroupsResponse, 3).groups
         names = [group.group_id for group in groups]
         client.call(DeleteGroupsRequest(groups_names=names), DeleteGroupsResponse, 2)
+
+
+def _transaction(client: RawClient, name: str) -> Transaction:
+    """Who may write under this name from now on; what was open under it is aborted."""
+    request = InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=60_000)
+    found = client.call(request, InitProducerIdResponse, 4)
+    return Transaction(name, found.producer_id, found.producer_epoch)
 
 
 def _join(client: RawClient, group: str) -> str:

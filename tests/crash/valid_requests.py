@@ -1,14 +1,14 @@
 """Valid requests at random, for every API and version that the broker serves: where fuzzing starts.
 
 Built from the schema. What a field is called decides what it may hold, so that requests are about
-topics, groups and members that exist and get past the first check. Numbers stay small: a mutant
-must not fill the disk or wait for an hour.
+topics, groups, members and transactions that exist and get past the first check. Numbers stay
+small: a mutant must not fill the disk or wait for an hour.
 Above: fuzzer.py.
 """
 
 import random
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from kafkaesque.broker.apis import APIS
@@ -18,6 +18,7 @@ from kafkaesque.records.batch import Codec, Record, new_batch
 
 PLAIN, COMPACTED, STAMPED, TEMPORARY = "plain", "compacted", "stamped", "temporary"
 GROUPS = ["group-0", "group-1", "group-2"]
+TRANSACTIONS = ["transaction-0", "transaction-1"]
 
 CASES = [
     (api.key, version)
@@ -25,6 +26,17 @@ CASES = [
     for version in range(api.min_version, api.max_version + 1)
 ]
 """Every API key and version of the broker's table."""
+
+
+class Transaction(NamedTuple):
+    """A transactional id, and who may write under it."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+
+
+_UNKNOWN = Transaction(TRANSACTIONS[0], -1, -1)
 
 
 @dataclass(slots=True)
@@ -35,6 +47,7 @@ class Surroundings:
     topic_ids: list[UUID] = field(default_factory=list)
     member_ids: list[str] = field(default_factory=list)
     producer_ids: list[int] = field(default_factory=list)
+    transactions: list[Transaction] = field(default_factory=list)
 
 
 _INT = [0, 0, 0, 1, 1, 2, 3, -1]
@@ -75,7 +88,12 @@ _CHOICES: dict[str, list[Any]] = {
     "endpoint_type": [1, 1, 2],
     "replica_id": [-1],
     "response_partition_limit": [1, 2000],
-    "transactional_id": [None, None, None, "tx"],
+    "InitProducerIdRequest.transactional_id": [None, None, None, *TRANSACTIONS],
+    "transaction_timeout_ms": [1000, 60_000, 0],
+    "transactional_ids": TRANSACTIONS,
+    "transactional_id_pattern": [None, "", "transaction-.*", "("],
+    "state_filters": ["Ongoing", "CompleteCommit", "nonsense"],
+    "duration_filter": [-1, 0, 1000],
     "cluster_id": [None],
     "coordinator_keys": GROUPS,
     "key": GROUPS,
@@ -99,33 +117,60 @@ _BY_KIND: dict[str, list[Any]] = {
     "int64": _OFFSET,
     "boolean": [True, False],
 }
-_TOPIC_FIELDS = {"name", "topic", "topic_name", "resource_name"}
 
 
 def valid_request(rng: random.Random, key: int, version: int, around: Surroundings) -> Any:
     return _Maker(rng, version, around).struct(MESSAGES[key].request)
 
 
-def valid_batch(rng: random.Random, around: Surroundings) -> bytearray:
+def valid_batch(
+    rng: random.Random, around: Surroundings, whose: Transaction | None = None
+) -> bytearray:
     """A record batch that any topic takes, if its producer is where it says it is."""
     records = [
         Record(i, 1_700_000_000_000 + rng.randrange(1000), _bytes(rng, 8), _bytes(rng, 60), ())
         for i in range(rng.choice((1, 1, 2, 5)))
     ]
     producer_id, epoch, sequence = -1, -1, -1
-    if around.producer_ids and rng.random() < 0.4:
-        producer_id, epoch, sequence = rng.choice(around.producer_ids), 0, rng.choice((0, 1, 2))
+    if whose is not None:
+        _, producer_id, epoch = whose
+    elif around.producer_ids and rng.random() < 0.4:
+        producer_id, epoch = rng.choice(around.producer_ids), 0
+    if producer_id >= 0:
+        sequence = rng.choice((0, 1, 2))
     return new_batch(
         records,
         codec=rng.choice(list(Codec)),
         producer_id=producer_id,
         producer_epoch=epoch,
         base_sequence=sequence,
+        transactional=whose is not None,
     )
 
 
 def _bytes(rng: random.Random, size: int) -> bytes:
     return rng.randbytes(rng.randrange(1, size))
+
+
+def _learnt(around: Surroundings, whose: Transaction) -> dict[str, list[Any]]:
+    """What fields may hold, by name; now and then something that does not belong together."""
+    transactional_ids = [whose.transactional_id] * 8 + TRANSACTIONS
+    producer_ids = [whose.producer_id] * 8 + [*around.producer_ids, -1]
+    producer_epochs = [whose.producer_epoch] * 8 + [0, -1]
+    return {
+        "name": around.topics,
+        "topic": around.topics,
+        "topic_name": around.topics,
+        "resource_name": around.topics,
+        "member_id": [*around.member_ids, ""],
+        "transactional_id": transactional_ids,
+        "v3_and_below_transactional_id": transactional_ids,
+        "producer_id": producer_ids,
+        "producer_id_filters": producer_ids,
+        "v3_and_below_producer_id": producer_ids,
+        "producer_epoch": producer_epochs,
+        "v3_and_below_producer_epoch": producer_epochs,
+    }
 
 
 class _Maker:
@@ -135,6 +180,10 @@ class _Maker:
         self._rng = rng
         self._version = version
         self._around = around
+        # One request is about one transaction: all its fields must agree to get anywhere.
+        whose = rng.choice(around.transactions or [_UNKNOWN])
+        self._writes_as = whose if whose is not _UNKNOWN and rng.random() < 0.5 else None
+        self._choices = _learnt(around, whose) | _CHOICES
 
     def struct(self, cls: type[Any]) -> Any:
         present = [f for f in schema_of(cls).fields if f.exists_in(self._version)]
@@ -154,17 +203,15 @@ class _Maker:
         rng, around, kind = self._rng, self._around, spec.type
         if not isinstance(kind, Primitive):
             return self.struct(kind)
-        choices = _CHOICES.get(f"{owner}.{spec.name}") or _CHOICES.get(spec.name)
+        if owner == "ProduceRequest" and spec.name == "transactional_id":
+            return self._writes_as and self._writes_as.transactional_id
+        choices = self._choices.get(f"{owner}.{spec.name}") or self._choices.get(spec.name)
         if choices is not None:
             return rng.choice(choices)
-        if spec.name in _TOPIC_FIELDS:
-            return rng.choice(around.topics)
-        if spec.name == "member_id":
-            return rng.choice([*around.member_ids, ""])
         if kind.name in _BY_KIND:
             return rng.choice(_BY_KIND[kind.name])
         if kind.name == "uuid":
             return rng.choice(around.topic_ids or [ZERO_UUID])
         if kind.name == "records":
-            return valid_batch(rng, around)
+            return valid_batch(rng, around, self._writes_as)
         return "text" if kind.name == "string" else _bytes(rng, 20)

@@ -10,6 +10,14 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from uuid import UUID
 
+from kafkaesque.broker.cleaner import Cleaner
+from kafkaesque.broker.compactors import (
+    ChildProcess,
+    Compactor,
+    DiskCompactor,
+    FilesInSlices,
+    MemoryCompactor,
+)
 from kafkaesque.broker.config import BrokerConfig, Config
 from kafkaesque.broker.coordinator import Coordinator
 from kafkaesque.broker.disk import Disk
@@ -18,13 +26,21 @@ from kafkaesque.broker.metadata import Metadata
 from kafkaesque.broker.partition import Watcher
 from kafkaesque.broker.state_log import StateLog
 from kafkaesque.broker.storage import DiskStorage, MemoryStorage, Storage
-from kafkaesque.broker.topics import METADATA_TOPIC, OFFSETS_TOPIC, Topic, Topics
+from kafkaesque.broker.topics import (
+    METADATA_TOPIC,
+    OFFSETS_TOPIC,
+    TRANSACTIONS_TOPIC,
+    Topic,
+    Topics,
+)
+from kafkaesque.broker.transactions import Transactions
 from kafkaesque.broker.turn import Turn
 from kafkaesque.errors import KafkaError, StartError
 from kafkaesque.groups.group import GroupConfig
-from kafkaesque.groups.table import GroupTable
 from kafkaesque.log.directory import DataDirectory
 from kafkaesque.log.files import Files, OsFiles
+from kafkaesque.transactions.table import TransactionTable
+from kafkaesque.transactions.transaction import TransactionConfig
 from kafkaesque.types import Clock, TopicPartition
 
 logger = logging.getLogger(__name__)
@@ -35,18 +51,22 @@ _METADATA_TOPIC_ID = UUID(int=1)
 _INTERNAL = {"cleanup.policy": "compact"}
 _REVIVE_SECONDS = 1.0
 _EXPIRE_SECONDS = 60.0
+_TRANSACTION_SECONDS = 0.5
 
 
 class Broker:
     """One node: its topics, groups and producers."""
 
-    def __init__(self, config: Config, storage: Storage, disk: Disk, clock: Clock) -> None:
+    def __init__(
+        self, config: Config, storage: Storage, disk: Disk, clock: Clock, compactor: Compactor
+    ) -> None:
         self.config = config
         self.storage = storage
         self.disk = disk
         self.clock = clock
         self.cluster_id = storage.cluster_id
         self.topics = Topics(storage, config)
+        self.cleaner = Cleaner(self.topics, storage, config, compactor, clock)
         self.fetch_sessions = FetchSessions(
             config["max.incremental.fetch.session.cache.slots"], clock
         )
@@ -54,6 +74,7 @@ class Broker:
         self.turn = Turn()
         self.metadata: Metadata
         self.coordinator: Coordinator
+        self.transactions: Transactions
         self._regular_work: list[asyncio.Task[None]] = []
         self._closing = asyncio.Event()
 
@@ -62,11 +83,13 @@ class Broker:
         """Open the data and replay it. Raises StartError if it cannot be used."""
         disk = Disk(asyncio.get_running_loop())
         storage: Storage = MemoryStorage(disk, clock)
+        compactor: Compactor = MemoryCompactor()
         directory = None
         if given.data_dir is not None:
             directory = DataDirectory.open(files or OsFiles(), str(given.data_dir))
-            storage = DiskStorage(directory, disk, clock)
-        broker = cls(Config(dict(given.settings)), storage, disk, clock)
+            storage = on_disk = DiskStorage(directory, disk, clock)
+            compactor = DiskCompactor(on_disk, FilesInSlices(files) if files else ChildProcess())
+        broker = cls(Config(dict(given.settings)), storage, disk, clock, compactor)
         try:
             await broker._load()
             storage.forget_strangers()
@@ -85,11 +108,14 @@ class Broker:
         """Begin what has to be done from time to time."""
         checkpoint_ms = self.config["log.flush.offset.checkpoint.interval.ms"]
         retention_ms = self.config["log.retention.check.interval.ms"]
+        cleaner_ms = self.config["log.cleaner.backoff.ms"]
         for seconds, work in (
             (checkpoint_ms / 1000, self._checkpoint),
             (retention_ms / 1000, self._enforce_retention),
+            (cleaner_ms / 1000, self.cleaner.clean),
             (_REVIVE_SECONDS, self.storage.revive),
             (_EXPIRE_SECONDS, self._expire),
+            (_TRANSACTION_SECONDS, self.transactions.tick),
         ):
             self._regular_work.append(asyncio.create_task(self._every(seconds, work)))
         self.coordinator.start()
@@ -103,6 +129,7 @@ class Broker:
     async def close(self) -> None:
         # Not cancelled: what runs in a thread would go on, and meet the last checkpoint there.
         self._closing.set()
+        self.cleaner.stop()
         await asyncio.gather(*self._regular_work)
         await self.storage.close()
         self.disk.close()
@@ -120,19 +147,37 @@ class Broker:
         if OFFSETS_TOPIC not in self.topics:
             await self.topics.create_internal(OFFSETS_TOPIC, _INTERNAL)
         offsets = StateLog(self.topics.named(OFFSETS_TOPIC).partition(0), self.clock)
-        table = GroupTable(self._group_config())
-        offsets.replay(table.replay)
-        table.finish_replay(self.clock())
-        self.coordinator = Coordinator(table, offsets, self.clock)
-        await self._finish_deletions(table)
+        self.coordinator = Coordinator.load(offsets, self._group_config(), self.clock)
+        await self._finish_deletions()
+        await self._load_transactions()
 
-    async def _finish_deletions(self, table: GroupTable) -> None:
+    async def _load_transactions(self) -> None:
+        config = TransactionConfig(
+            max_timeout_ms=self.config["transaction.max.timeout.ms"],
+            expiration_ms=self.config["transactional.id.expiration.ms"],
+        )
+        self.transactions = Transactions(
+            TransactionTable(config),
+            self._open_transaction_log,
+            self.topics,
+            self.coordinator,
+            self.metadata.new_producer_id,
+            self.clock,
+        )
+        if TRANSACTIONS_TOPIC in self.topics:
+            await self.transactions.load()
+
+    async def _open_transaction_log(self) -> StateLog:
+        if TRANSACTIONS_TOPIC not in self.topics:
+            await self.topics.create_internal(TRANSACTIONS_TOPIC, _INTERNAL)
+        return StateLog(self.topics.named(TRANSACTIONS_TOPIC).partition(0), self.clock)
+
+    async def _finish_deletions(self) -> None:
         """A power cut may come after a topic is deleted and before its offsets are.
 
         If they cannot be deleted now, they are at least forgotten until the next start.
         """
-        committed = {name.topic for g in table.group_ids() for name in table.offsets.of_group(g)}
-        for topic in sorted(committed):
+        for topic in sorted(self.coordinator.table.offsets.all_topics()):
             if topic not in self.topics:
                 try:
                     await self.coordinator.delete_topic(topic)
@@ -149,7 +194,6 @@ class Broker:
 
     async def _checkpoint(self) -> None:
         await self.metadata.compact()
-        await self.coordinator.compact()
         await self.storage.checkpoint_log_starts()
         await self.storage.checkpoint()
 

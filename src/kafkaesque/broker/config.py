@@ -87,14 +87,23 @@ class Config:
             if name not in TOPIC_SETTINGS:
                 raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}")
         value = {n: s.parse(self.topic_text(overrides, n)) for n, s in TOPIC_SETTINGS.items()}
+        # Only sealed segments are compacted: one must not be appended to for longer than the lag.
+        longest_ms = value["max.compaction.lag.ms"]
+        segment_ms = value["segment.ms"]
+        if "compact" in value["cleanup.policy"]:
+            segment_ms = min(segment_ms, longest_ms)
         return TopicConfig(
             log=LogConfig(
                 segment_bytes=value["segment.bytes"],
-                segment_ms=value["segment.ms"],
+                segment_ms=segment_ms,
                 segment_index_bytes=value["segment.index.bytes"],
                 index_interval_bytes=value["index.interval.bytes"],
                 retention_bytes=value["retention.bytes"],
                 retention_ms=value["retention.ms"],
+                min_cleanable_dirty_ratio=value["min.cleanable.dirty.ratio"],
+                min_compaction_lag_ms=value["min.compaction.lag.ms"],
+                max_compaction_lag_ms=longest_ms,
+                delete_retention_ms=value["delete.retention.ms"],
             ),
             cleanup_policy=value["cleanup.policy"],
             max_message_bytes=value["max.message.bytes"],

@@ -14,6 +14,7 @@ traceback.
 """
 
 import asyncio
+import itertools
 import logging
 from collections import deque
 from collections.abc import Awaitable, Mapping
@@ -46,6 +47,7 @@ _SCRATCH = memoryview(bytearray(256 * 1024))
 read.
 """
 
+_numbers = itertools.count(1)
 _ANY_ADDRESS = ("0.0.0.0", "::", "")
 _MAX_IN_FLIGHT = 128
 _MAX_UNSENT_BYTES = 8 << 20
@@ -85,6 +87,7 @@ class Connection(asyncio.BufferedProtocol):
         self._turn = broker.turn
         self._max_frame_bytes: int = broker.config["socket.request.max.bytes"]
         self._transport: asyncio.Transport
+        self._number = next(_numbers)
         self.peer = "?"
         self.last_heard = 0.0
         # The frame that is being received: what there is of it, and its size once that is known.
@@ -226,7 +229,7 @@ class Connection(asyncio.BufferedProtocol):
         except DecodeError as error:
             self.refuse(error.message)
             return
-        context = Context(self._broker, self._listener, header, self.peer)
+        context = Context(self._broker, self._listener, header, self.peer, self._number)
         try:
             result = api.handle(context, request)
         except Exception as error:

@@ -5,18 +5,23 @@ carried out in order: replies resolve futures, `Store` is written to `__consumer
 back everything after it, for that group, until it is durable. So nobody learns of a generation or
 an offset that a crash could take back. One timer per group wakes it at its next deadline.
 
-Above: apis/ (the group APIs). Below: groups/, state_log.py.
+Offsets that are committed in a transaction are in the log at once, in a batch of its producer, and
+pending until the marker that ends the transaction is durable there too.
+
+Above: apis/ (the group APIs), transactions.py. Below: groups/, state_log.py.
 """
 
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from kafkaesque.broker.state_log import Entry, StateLog
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.groups import records
+from kafkaesque.groups.committed import Staged
 from kafkaesque.groups.events import (
     Effect,
     Event,
@@ -34,9 +39,11 @@ from kafkaesque.groups.events import (
     Tick,
     Token,
 )
-from kafkaesque.groups.group import Group
+from kafkaesque.groups.group import Group, GroupConfig
 from kafkaesque.groups.offsets import CommittedOffset
+from kafkaesque.groups.replay import Replay
 from kafkaesque.groups.table import GroupTable
+from kafkaesque.records.control import Marker
 from kafkaesque.types import Clock, TopicPartition
 
 logger = logging.getLogger(__name__)
@@ -67,6 +74,16 @@ class Coordinator:
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopped = False
 
+    @classmethod
+    def load(cls, log: StateLog, config: GroupConfig, clock: Clock) -> "Coordinator":
+        """Groups and offsets as the log has them."""
+        table = GroupTable(config)
+        replay = Replay(table)
+        for data, run in log.runs():
+            replay.take(data, run)
+        replay.finish(clock())
+        return cls(table, log, clock)
+
     def start(self) -> None:
         """Watch over the groups that the log brought back."""
         for group_id, group in self.table.groups.items():
@@ -94,8 +111,7 @@ class Coordinator:
         self._carry_out(group_id, effects)
         if not isinstance(event, Heartbeat):
             self._set_timer(group_id, group)
-        self.table.discard_vacant(group_id)
-        self._clear_desk(group_id)
+        self._discard_vacant(group_id)
 
     def future(self) -> "asyncio.Future[AnyReply]":
         return self._loop.create_future()
@@ -104,40 +120,96 @@ class Coordinator:
         self, group_id: str, offsets: Mapping[TopicPartition, CommittedOffset]
     ) -> None:
         """Write committed offsets, and let them be seen once they are durable."""
-        if not offsets:
-            return
+        if offsets:
+            staged, waiting = self._stage(group_id, offsets)
+            await self._until_durable(staged, waiting)
+            self.table.offsets.commit(staged)
+
+    async def commit_in_transaction(
+        self,
+        group_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        offsets: Mapping[TopicPartition, CommittedOffset],
+    ) -> None:
+        """Write offsets that count if the producer's transaction is committed. They are pending
+        from here on: whoever asks for stable ones has to wait, even before these are durable.
+        """
+        if offsets:
+            staged, waiting = self._stage(group_id, offsets, (producer_id, producer_epoch))
+            await self._until_durable(staged, waiting)
+
+    def end_transaction(
+        self, producer_id: int, producer_epoch: int, marker: Marker
+    ) -> asyncio.Future[None] | None:
+        """Write the marker that decides about a producer's pending offsets. A future that is done
+        when it is durable, and they are seen or gone; None: now.
+        """
+        partition = self._log.partition
+        end = partition.append_marker(producer_id, producer_epoch, marker)
+        waiting = partition.durable(end)
+        settle = partial(self._settle, producer_id, end, marker)
+        if waiting is None:
+            settle(None)
+        else:
+            waiting.add_done_callback(settle)
+        return waiting
+
+    def _settle(
+        self, producer_id: int, before: int, marker: Marker, waiting: asyncio.Future[None] | None
+    ) -> None:
+        if waiting is not None and (waiting.cancelled() or waiting.exception()):
+            return  # The marker is lost. Another will be written.
+        commit = marker is Marker.COMMIT
+        for group_id in self.table.offsets.end_transaction(producer_id, before, commit=commit):
+            self._discard_vacant(group_id)
+
+    def _stage(
+        self,
+        group_id: str,
+        offsets: Mapping[TopicPartition, CommittedOffset],
+        producer: tuple[int, int] | None = None,
+    ) -> tuple[Staged, asyncio.Future[None] | None]:
+        entries = [records.offset_record(group_id, name, at) for name, at in offsets.items()]
+        if sum(map(_size, entries)) > self._log.partition.config.max_message_bytes:
+            raise KafkaError(ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
+        at = self._log.end_offset
+        waiting = self._log.append_soon(entries, producer)
         if self.table.group(group_id) is None:
             self.table.create(group_id, self._clock())
-        staged = self.table.offsets.stage(group_id, offsets)
+        values = {name: value for name, (_, value) in zip(offsets, entries, strict=True)}
+        producer_id = None if producer is None else producer[0]
+        return self.table.offsets.stage(group_id, values, at, producer_id), waiting
+
+    async def _until_durable(self, staged: Staged, waiting: asyncio.Future[None] | None) -> None:
         try:
-            await self._log.append(
-                [records.offset_record(group_id, tp, at) for tp, at in offsets.items()]
-            )
+            if waiting is not None:
+                await waiting
         except KafkaError:
             self.table.offsets.abandon(staged)
             raise
-        self.table.offsets.commit(staged)
 
     async def delete_offsets(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
         await self._log.append(self.table.delete_offsets(group_id, partitions))
         self._drop_if_nothing_is_left(group_id)
 
     async def delete_topic(self, topic: str) -> None:
-        """A topic that is gone takes its committed offsets with it."""
-        await self._log.append(self.table.delete_topic(topic))
+        """A topic that is gone takes its committed offsets with it. They can be many: others are
+        heard in between. Nobody can commit for the topic meanwhile.
+        """
+        for group_id in self.table.offsets.group_ids():
+            self._log.append_soon(self.table.delete_topic(group_id, topic))
+            self._discard_vacant(group_id)
+            await asyncio.sleep(0)
+        await self._log.flushed()
 
     async def expire(self, retention_ms: int) -> None:
         """Forget the offsets of groups that have been empty for too long."""
-        await self._log.append(self.table.expire(self._clock(), retention_ms))
-        for group_id in tuple(self._desks):
+        for group_id in tuple(self.table.groups):
+            self._log.append_soon(self.table.expire(group_id, self._clock(), retention_ms))
             self._clear_desk(group_id)
-
-    async def compact(self) -> None:
-        await self._log.compact(self._live_state())
-
-    def _live_state(self) -> Iterator[list[Entry]]:
-        for group_id in self.table.group_ids():
-            yield [*self.table.snapshot(group_id)]
+            await asyncio.sleep(0)
+        await self._log.flushed()
 
     def _carry_out(self, group_id: str, effects: list[Effect]) -> None:
         desk = self._desks.setdefault(group_id, _Desk())
@@ -170,9 +242,11 @@ class Coordinator:
         self._clear_desk(group_id)
 
     def _entries(self, group_id: str, effect: Store | Removed) -> list[Entry]:
-        if isinstance(effect, Store):
-            return [records.group_record(group_id, effect.group)]
-        return list(self.table.remove(group_id))
+        if isinstance(effect, Removed):
+            return list(self.table.remove(group_id))
+        if self.table.group(group_id) is None:
+            return []  # It has expired meanwhile: its tombstone is to be the last word.
+        return [records.group_record(group_id, effect.group)]
 
     def _refuse_held(self, desk: _Desk) -> None:
         refused = ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -180,6 +254,10 @@ class Coordinator:
             held if isinstance(held, Store | Removed) else replace(held, error=refused)
             for held in desk.held
         )
+
+    def _discard_vacant(self, group_id: str) -> None:
+        self.table.discard_vacant(group_id)
+        self._clear_desk(group_id)
 
     def _clear_desk(self, group_id: str) -> None:
         """Keep nothing of a group that is gone: anyone may ask for any name."""
@@ -221,6 +299,11 @@ class Coordinator:
         desk.timer, desk.timer_at = None, None
         self._carry_out(group_id, group.handle(Tick(), self._clock()))
         self._set_timer(group_id, group)
+
+
+def _size(entry: tuple[bytes, bytes]) -> int:
+    key, value = entry
+    return len(key) + len(value)
 
 
 def _refusal(event: Event, error: ErrorCode) -> AnyReply | None:

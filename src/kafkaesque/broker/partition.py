@@ -1,4 +1,5 @@
-"""A partition: its log, its producers, how far readers may see, and who waits for that to move.
+"""A partition: its log, its producers and transactions, how far readers may see, and who waits for
+that to move.
 
 On the route of a produced record, between apis/produce.py and log/log.py:
   validate the header → duplicate? → stamp offset (and time) → log.append → ask for a flush
@@ -14,10 +15,12 @@ A flush that fails takes the partition offline: what the page cache holds can no
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Collection
 from typing import Protocol
 
 from kafkaesque.broker.config import TopicConfig
 from kafkaesque.broker.disk import Disk
+from kafkaesque.broker.partition_transactions import OpenTransaction, PartitionTransactions
 from kafkaesque.broker.producers import Producers
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.log import Flush, Log, Segment, Slice
@@ -31,7 +34,8 @@ from kafkaesque.records.batch import (
     stamp_append_time,
 )
 from kafkaesque.records.compression import Codec
-from kafkaesque.types import Clock, TopicPartition
+from kafkaesque.records.control import Marker, new_marker, read_marker
+from kafkaesque.types import AbortedTransaction, Buffer, Clock, TopicPartition
 
 LEADER_EPOCH = 0
 """One node leads for ever, and never truncates what was visible: there is one epoch."""
@@ -70,7 +74,7 @@ class Partition:
         self.name = name
         self.log = log
         self.config = config
-        self.producers = _restore_producers(log)
+        self.producers, self._transactions = _restore(log)
         self.high_watermark = log.end_offset
         self.offline: str | None = None
         self._disk = disk
@@ -84,7 +88,23 @@ class Partition:
 
     @property
     def last_stable_offset(self) -> int:
-        return self.high_watermark
+        """How far readers of committed records may see."""
+        return self._transactions.last_stable_offset(self.high_watermark)
+
+    def aborted(self, start: int, end: int) -> list[AbortedTransaction]:
+        """Transactions that were aborted and have a record, or their marker, in [start, end)."""
+        return self._transactions.aborted(start, end)
+
+    def forget_aborted(self, markers: Collection[int]) -> None:
+        """Before compaction removes the markers at these offsets: readers would look for them."""
+        self._transactions.forget_aborted(markers)
+
+    def open_transactions(self) -> list[OpenTransaction]:
+        return self._transactions.open()
+
+    def is_open_for(self, producer_id: int) -> bool:
+        """Whether a transaction of the producer has records here and no end."""
+        return self._transactions.is_open(producer_id)
 
     def append(self, batch: memoryview, header: BatchHeader | None = None) -> BatchHeader:
         """Append one batch as a client sent it, stamped in place; the header says where it went.
@@ -104,11 +124,27 @@ class Partition:
             header = header._replace(base_offset=self.log.end_offset, leader_epoch=LEADER_EPOCH)
         self.log.append(batch, header, now_ms)
         self.producers.update(header, now_ms)
+        self._transactions.appended(header, now_ms)
+        self._appended()
+        return header
+
+    def append_marker(self, producer_id: int, producer_epoch: int, marker: Marker) -> int:
+        """End a producer's transaction here; the offset after the marker, to wait for."""
+        self.check_online()
+        now_ms = self._clock()
+        batch = new_marker(self.log.end_offset, producer_id, producer_epoch, marker, now_ms)
+        header = read_header(batch)
+        self.log.append(batch, header, now_ms)
+        self.producers.update(header, now_ms)
+        self._transactions.ended(producer_id, marker, header.base_offset)
+        self._appended()
+        return header.next_offset
+
+    def _appended(self) -> None:
         if self.config.write_caching:
             self._advance(self.log.end_offset, self.log.size)
         else:
             self._flush()
-        return header
 
     def durable(self, offset: int) -> asyncio.Future[None] | None:
         """A future that is done when acks=all may be answered for everything before `offset`; None:
@@ -150,11 +186,13 @@ class Partition:
             message = f"{offset} is not between 0 and the high watermark {self.high_watermark}"
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, message)
         self._removable += self.log.delete_before(offset)
+        self._transactions.forget_before(self.log.log_start_offset)
         return self.log.log_start_offset
 
     def enforce_retention(self, now_ms: int) -> None:
         if self.offline is None and "delete" in self.config.cleanup_policy:
             self._removable += self.log.enforce_retention(now_ms)
+            self._transactions.forget_before(self.log.log_start_offset)
 
     def take_removable(self) -> list[Segment]:
         """Segments below the log start: storage.py removes them once that start is durable."""
@@ -170,10 +208,11 @@ class Partition:
         """Write index and producers out up to here: the next unclean start scans from this point
         on.
         """
-        offset, producers = self.log.end_offset, self.producers.snapshot()
+        offset = self.log.end_offset
+        snapshot = self.producers.snapshot() + self._transactions.snapshot()
         if waiting := self.flushed(offset):
             await waiting
-        checkpoint = self.log.checkpoint((offset, producers))
+        checkpoint = self.log.checkpoint((offset, snapshot))
         if checkpoint:
             await self._disk.run(checkpoint.run)
             self.log.end_checkpoint(checkpoint)
@@ -181,7 +220,7 @@ class Partition:
     async def reopen(self) -> None:
         """After a failed flush: drop what was never acknowledged, scan again, come back."""
         await self._disk.run(self.log.recover_from_failed_flush)
-        self.producers = _restore_producers(self.log)
+        self.producers, self._transactions = _restore(self.log)
         self.high_watermark = self.log.end_offset
         self._visible_size = self.log.size
         logger.warning("%s is back online; it ends at %d", self.name, self.high_watermark)
@@ -229,8 +268,9 @@ class Partition:
             reason = f"there is no codec {header.attributes & 7}"
         if reason:
             raise KafkaError(ErrorCode.INVALID_RECORD, reason)
-        if header.is_transactional:
-            raise KafkaError(ErrorCode.INVALID_TXN_STATE, "transactions are not implemented")
+        if not header.is_transactional and self._transactions.is_open(header.producer_id):
+            message = "a plain write of a producer whose transaction is open here"
+            raise KafkaError(ErrorCode.INVALID_TXN_STATE, message)
         if not self.config.log_append_time:
             self._check_timestamps(header)
 
@@ -322,15 +362,26 @@ def check_leader_epoch(epoch: int) -> None:
         raise KafkaError(ErrorCode.UNKNOWN_LEADER_EPOCH)
 
 
-def _restore_producers(log: Log) -> Producers:
+def _restore(log: Log) -> tuple[Producers, PartitionTransactions]:
     """The last snapshot, and the headers of every batch since.
 
     A checkpoint without a snapshot says that there were no producers: nothing before it matters.
     """
-    offset, producers = log.recovery_point, Producers()
+    offset, producers, transactions = log.recovery_point, Producers(), PartitionTransactions()
     if found := log.latest_snapshot(log.end_offset):
-        offset, producers = found[0], Producers.restore(found[1])
+        offset, snapshot = found
+        producers, end = Producers.restore(snapshot)
+        transactions = PartitionTransactions.restore(snapshot, end)
     if offset < log.end_offset:
         for header in log.headers(max(offset, log.log_start_offset)):
             producers.update(header, header.max_timestamp)
-    return producers
+            if not header.is_control:
+                transactions.appended(header, header.max_timestamp)
+            elif marker := read_marker(_batch(log, header)):
+                transactions.ended(header.producer_id, marker, header.base_offset)
+    transactions.forget_before(log.log_start_offset)
+    return producers, transactions
+
+
+def _batch(log: Log, header: BatchHeader) -> Buffer:
+    return log.read(header.base_offset, header.size, header.next_offset).read()

@@ -5,6 +5,7 @@ For each producer id: its epoch and its last five batches (clients keep at most 
   the next sequence, or a new epoch at 0 → appended
   anything else                          → OUT_OF_ORDER_SEQUENCE_NUMBER
 An id that is not known may start anywhere (its state has expired, or its records are deleted).
+A marker, and an offset that is committed in a transaction, have no sequence: they set the epoch.
 Pure: partition.py asks `check` before it appends and tells `update` after; at start the same
 `update` replays the headers of the log from the last snapshot on.
 
@@ -15,6 +16,7 @@ batch: base sequence i32, last sequence i32, base offset i64, append time i64 (�
 import struct
 from collections import deque
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.records.batch import BatchHeader
@@ -35,6 +37,19 @@ class Appended:
     last_sequence: int
     base_offset: int
     append_time: int
+
+    @property
+    def last_offset(self) -> int:
+        return self.base_offset + ((self.last_sequence - self.base_sequence) & 0x7FFFFFFF)
+
+
+class Described(NamedTuple):
+    """What DescribeProducers tells of one; no sequence is −1."""
+
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    last_timestamp: int
 
 
 @dataclass(slots=True)
@@ -58,11 +73,9 @@ class Producers:
         error.
         """
         producer = self._producers.get(header.producer_id)
-        if producer is None:
+        if producer is None or header.base_sequence < 0:
             return None
-        if header.producer_epoch < producer.epoch:
-            message = f"producer epoch {header.producer_epoch} is behind {producer.epoch}"
-            raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH, message)
+        self.check_epoch(header.producer_id, header.producer_epoch)
         if header.producer_epoch > producer.epoch:
             if header.base_sequence != 0:
                 raise _out_of_order(header, 0)
@@ -72,10 +85,16 @@ class Producers:
                 batch.last_sequence == header.last_sequence
             ):
                 return batch
-        expected = _next_sequence(producer.batches[-1].last_sequence)
+        expected = _next_sequence(producer.batches[-1].last_sequence) if producer.batches else 0
         if header.base_sequence != expected:
             raise _out_of_order(header, expected)
         return None
+
+    def check_epoch(self, producer_id: int, epoch: int) -> None:
+        producer = self._producers.get(producer_id)
+        if producer is not None and epoch < producer.epoch:
+            message = f"producer epoch {epoch} is behind {producer.epoch}"
+            raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH, message)
 
     def update(self, header: BatchHeader, now_ms: int) -> None:
         """Note a batch that has been appended. `header` is the stamped one."""
@@ -85,10 +104,31 @@ class Producers:
         if producer is None or producer.epoch != header.producer_epoch:
             producer = self._producers[header.producer_id] = _Producer(header.producer_epoch)
         producer.last_timestamp = now_ms
+        if header.base_sequence < 0:
+            return
         append_time = header.max_timestamp if header.is_log_append_time else -1
         producer.batches.append(
             Appended(header.base_sequence, header.last_sequence, header.base_offset, append_time)
         )
+
+    def last_offsets(self) -> dict[int, int]:
+        """Where the last batch of each producer ends: it tells the producer's sequence."""
+        return {
+            producer_id: producer.batches[-1].last_offset
+            for producer_id, producer in self._producers.items()
+            if producer.batches
+        }
+
+    def describe(self) -> list[Described]:
+        return [
+            Described(
+                producer_id,
+                producer.epoch,
+                producer.batches[-1].last_sequence if producer.batches else -1,
+                producer.last_timestamp,
+            )
+            for producer_id, producer in self._producers.items()
+        ]
 
     def expire(self, before_ms: int) -> None:
         """Forget producers that have been silent since before then."""
@@ -111,8 +151,10 @@ class Producers:
         return b"".join(parts)
 
     @classmethod
-    def restore(cls, snapshot: bytes) -> "Producers":
-        """Read a snapshot back. The log guards it with a CRC, so it is whole or absent."""
+    def restore(cls, snapshot: bytes) -> "tuple[Producers, int]":
+        """Read a snapshot back, and where it ends. The log guards it with a CRC, so it is whole or
+        absent.
+        """
         producers = cls()
         (count,) = _COUNT.unpack_from(snapshot)
         position = _COUNT.size
@@ -123,7 +165,7 @@ class Producers:
             for _ in range(batches):
                 producer.batches.append(Appended(*_BATCH.unpack_from(snapshot, position)))
                 position += _BATCH.size
-        return producers
+        return producers, position
 
 
 def _next_sequence(sequence: int) -> int:

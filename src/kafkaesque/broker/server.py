@@ -145,6 +145,7 @@ class Server:
         yield gauge("kafkaesque_topics", "Topics, the broker's own included.", topics)
         yield gauge("kafkaesque_partitions", "Partitions of those topics.", len(partitions))
         yield gauge("kafkaesque_log_bytes", "Bytes of all their record batches.", size)
+        yield from self.broker.cleaner.metrics()
         yield from self._loop_delay.metrics()
 
     async def _close_idle_connections(self) -> None:

@@ -11,7 +11,7 @@ Above: topics.py, broker.py. Below: partition.py, log/.
 import asyncio
 import base64
 import logging
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Protocol
@@ -22,8 +22,9 @@ from kafkaesque.broker.disk import Disk
 from kafkaesque.broker.partition import Partition
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.directory import DataDirectory
-from kafkaesque.log.log import Log
+from kafkaesque.log.log import Log, Segment
 from kafkaesque.log.memory import MemorySegments
+from kafkaesque.log.store import Cleaned
 from kafkaesque.types import Clock, TopicPartition
 
 logger = logging.getLogger(__name__)
@@ -38,12 +39,17 @@ class Storage(Protocol):
     scanned_bytes: int
     """How much of the logs was read again at start, because the last stop was not clean."""
 
+    @property
+    def cleaned_offsets(self) -> Mapping[TopicPartition, int]:
+        """How far each partition has been compacted, of those that have."""
+
     def open(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition: ...
     def strays(self) -> list[TopicPartition]: ...
     def forget_strangers(self) -> None: ...
     async def delete(self, partitions: Sequence[Partition]) -> None: ...
     async def checkpoint(self) -> None: ...
     async def checkpoint_log_starts(self) -> None: ...
+    async def note_cleaned(self, name: TopicPartition, offset: int) -> None: ...
     async def revive(self) -> None: ...
     async def close(self) -> None: ...
 
@@ -59,6 +65,7 @@ class MemoryStorage:
         self._disk = disk
         self._clock = clock
         self._partitions: set[Partition] = set()
+        self.cleaned_offsets: dict[TopicPartition, int] = {}
 
     def open(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition:
         log = Log.open(MemorySegments(), config.log)
@@ -74,6 +81,8 @@ class MemoryStorage:
 
     async def delete(self, partitions: Sequence[Partition]) -> None:
         self._partitions.difference_update(partitions)
+        for partition in partitions:
+            self.cleaned_offsets.pop(partition.name, None)
 
     async def checkpoint(self) -> None:
         pass
@@ -81,6 +90,9 @@ class MemoryStorage:
     async def checkpoint_log_starts(self) -> None:
         for partition in self._partitions:
             partition.log.remove_segments(partition.take_removable())
+
+    async def note_cleaned(self, name: TopicPartition, offset: int) -> None:
+        self.cleaned_offsets[name] = offset
 
     async def revive(self) -> None:
         pass
@@ -164,6 +176,7 @@ class DiskStorage:
         """Drop checkpoints of partitions that are gone: they would mislead a namesake."""
         self._forget(self._directory.recovery_points.keys() - self._partitions.keys())
         self._forget(self._directory.log_start_offsets.keys() - self._partitions.keys())
+        self._forget(self._directory.cleaned_offsets.keys() - self._partitions.keys())
 
     async def delete(self, partitions: Sequence[Partition]) -> None:
         directory = self._directory
@@ -187,6 +200,9 @@ class DiskStorage:
             directory.write_recovery_points({n: o for n, o in points.items() if n not in names})
         if not starts.keys().isdisjoint(names):
             directory.write_log_start_offsets({n: o for n, o in starts.items() if n not in names})
+        cleaned = directory.cleaned_offsets
+        if not cleaned.keys().isdisjoint(names):
+            directory.write_cleaned_offsets({n: o for n, o in cleaned.items() if n not in names})
 
     async def checkpoint(self) -> None:
         """Write recovery points, so that a start after a kill scans only what is newer."""
@@ -239,6 +255,54 @@ class DiskStorage:
             if partition.offline is None
             and partition.log.log_start_offset > partition.log.recovery_point
         ]
+
+    @property
+    def cleaned_offsets(self) -> Mapping[TopicPartition, int]:
+        return self._directory.cleaned_offsets
+
+    async def note_cleaned(self, name: TopicPartition, offset: int) -> None:
+        async with self._checkpoints:
+            if name in self._partitions:
+                cleaned = {**self._directory.cleaned_offsets, name: offset}
+                await self._disk.run(lambda: self._directory.write_cleaned_offsets(cleaned))
+
+    async def swap(self, partition: Partition, old: list[Segment], cleaned: Cleaned) -> bool:
+        """Put a compacted segment in the place of `old`, while nobody removes segments.
+
+        False: they are not there any more, or the partition is not. `old` is emptied: the last to
+        hold a file waits for its end, and that must not be the loop. Raises KafkaError when the
+        disk fails: the log then reads the old segments until the next start, which finds the new.
+        """
+        async with self._checkpoints:
+            swap = partition.log.swap(old, cleaned) if partition.offline is None else None
+            if swap is None:
+                return False
+            try:
+                await self._disk.run(swap.run)
+            except OSError as error:
+                raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
+            # A log that is being repaired must not change.
+            partition.check_online()
+            partition.log.end_swap(swap)
+            old.clear()
+            await self._disk.run(swap.forget_old)
+        return True
+
+    async def forget_aborted(self, partition: Partition, markers: Collection[int]) -> None:
+        """Forget aborted transactions for good, before compaction removes their markers.
+
+        A reader who is told of one looks for its marker, and hides all until then.
+        """
+        async with self._checkpoints:
+            if partition.offline is None:
+                partition.forget_aborted(markers)
+                await partition.checkpoint()
+
+    async def remove_cleaned(self, partition: Partition) -> None:
+        """Remove what compaction has written and will not be swapped in."""
+        async with self._checkpoints:
+            if self._partitions.get(partition.name) is partition:
+                await self._disk.run(partition.log.remove_cleaned)
 
     async def revive(self) -> None:
         """Try to bring partitions back that a failed flush took offline."""

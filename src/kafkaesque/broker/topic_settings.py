@@ -41,8 +41,9 @@ TOPIC_SETTINGS = table(
             "delete.retention.ms",
             Kind.LONG,
             str(DAY_MS),
-            "How long a compacted topic keeps tombstones.",
+            "How long a compacted topic keeps tombstones after it was first compacted.",
             at_least(0),
+            follows="log.cleaner.delete.retention.ms",
         ),
         Setting(
             "file.delete.delay.ms",
@@ -79,6 +80,7 @@ TOPIC_SETTINGS = table(
             str((1 << 63) - 1),
             "Longest time a record stays uncompacted.",
             at_least(1),
+            follows="log.cleaner.max.compaction.lag.ms",
         ),
         Setting(
             "max.message.bytes",
@@ -118,6 +120,7 @@ TOPIC_SETTINGS = table(
             "0.5",
             "Share of uncompacted bytes that starts a compaction.",
             between(0, 1),
+            follows="log.cleaner.min.cleanable.ratio",
         ),
         Setting(
             "min.compaction.lag.ms",
@@ -125,6 +128,7 @@ TOPIC_SETTINGS = table(
             "0",
             "Shortest time a record stays uncompacted.",
             at_least(0),
+            follows="log.cleaner.min.compaction.lag.ms",
         ),
         Setting(
             "min.insync.replicas",

@@ -21,7 +21,9 @@ from kafkaesque.types import TopicPartition
 
 METADATA_TOPIC = "__cluster_metadata"
 OFFSETS_TOPIC = "__consumer_offsets"
-INTERNAL_TOPICS = frozenset({METADATA_TOPIC, OFFSETS_TOPIC})
+OFFSETS_PARTITION = TopicPartition(OFFSETS_TOPIC, 0)
+TRANSACTIONS_TOPIC = "__transaction_state"
+INTERNAL_TOPICS = frozenset({METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _MAX_PARTITIONS = 10_000

@@ -149,6 +149,23 @@ class Group:
             return ErrorCode.NONE
         return ErrorCode.NON_EMPTY_GROUP
 
+    def transactional_commit_error(
+        self, generation: int, member_id: str, group_instance_id: str | None
+    ) -> ErrorCode:
+        """May offsets be committed in a transaction? Who says which member it is must be it still
+        (KIP-447); producers from before say nothing. Unlike a plain commit, it is no heartbeat.
+        """
+        if self.state is State.DEAD:
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        if generation < 0 and self.state is State.EMPTY:
+            return ErrorCode.NONE
+        if generation < 0 and not member_id and group_instance_id is None:
+            return ErrorCode.NONE
+        error = self.roster.check(member_id, group_instance_id)
+        if not error and generation != self.generation:
+            return ErrorCode.ILLEGAL_GENERATION
+        return error
+
     def describe(self) -> GroupDescription:
         """The group as DescribeGroups and ListGroups show it."""
         name = (self.protocol_name or "") if self.state is State.STABLE else None

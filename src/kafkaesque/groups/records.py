@@ -6,10 +6,14 @@
 
 The version of the key says what the record is; what is not known here is skipped, as Kafka does it.
 A null value is a tombstone. These versions are written; all that Kafka has ever written are read.
+An offset of a transaction is a record like any other: its batch says whose it is, and a control
+batch that follows says how the transaction ended.
 
-Above: table.py, the broker's coordinator. Below: protocol/messages/internal.py, the declarations.
+Above: table.py, committed.py, the broker's coordinator. Below: protocol/messages/internal.py, the
+declarations.
 """
 
+import struct
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -37,14 +41,9 @@ EXPIRING_OFFSET_VALUE_VERSION = 1
 GROUP_KEY_VERSION = 2
 GROUP_VALUE_VERSION = 3
 
-
-@dataclass(frozen=True, slots=True)
-class OffsetRecord:
-    """A commit, or with None its end."""
-
-    group_id: str
-    partition: TopicPartition
-    committed: CommittedOffset | None
+# Version 4 of an offset, without metadata and without a topic id: nearly all of them.
+_USUAL_OFFSET = struct.Struct(">hqiBqB")
+_USUAL = (OFFSET_VALUE_VERSION, 1, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,29 +92,19 @@ def group_tombstone(group_id: str) -> Tombstone:
     return _group_key(group_id), None
 
 
-def decode(key: Buffer, value: Buffer | None) -> OffsetRecord | GroupRecord | None:
-    """What a record says; None if it is of a kind that is not known here."""
-    version = version_of(key)
-    if version in OFFSET_KEY_VERSIONS:
-        at = decode_versioned(OffsetCommitKey, key)
-        partition = TopicPartition(at.topic, at.partition)
-        return OffsetRecord(at.group, partition, None if value is None else _committed(value))
-    if version == GROUP_KEY_VERSION:
-        group_id = decode_versioned(GroupMetadataKey, key).group
-        return GroupRecord(group_id, None if value is None else _stored(value))
-    return None
+def decode_place(key: Buffer) -> tuple[str, TopicPartition] | None:
+    """The group and the partition that a key is about; None if it is no offset's."""
+    if version_of(key) not in OFFSET_KEY_VERSIONS:
+        return None
+    at = decode_versioned(OffsetCommitKey, key)
+    return at.group, TopicPartition(at.topic, at.partition)
 
 
-def _offset_key(group_id: str, partition: TopicPartition) -> bytes:
-    key = OffsetCommitKey(group=group_id, topic=partition.topic, partition=partition.partition)
-    return encode_versioned(key, OFFSET_KEY_VERSION)
-
-
-def _group_key(group_id: str) -> bytes:
-    return encode_versioned(GroupMetadataKey(group=group_id), GROUP_KEY_VERSION)
-
-
-def _committed(data: Buffer) -> CommittedOffset:
+def decode_offset(data: Buffer) -> CommittedOffset:
+    if len(data) == _USUAL_OFFSET.size:
+        version, offset, epoch, metadata, timestamp_ms, tags = _USUAL_OFFSET.unpack(data)
+        if (version, metadata, tags) == _USUAL:
+            return CommittedOffset(offset, epoch, "", timestamp_ms)
     value = decode_versioned(OffsetCommitValue, data)
     return CommittedOffset(
         offset=value.offset,
@@ -125,6 +114,23 @@ def _committed(data: Buffer) -> CommittedOffset:
         expire_timestamp_ms=None if value.expire_timestamp == -1 else value.expire_timestamp,
         topic_id=value.topic_id,
     )
+
+
+def decode_group(key: Buffer, value: Buffer | None) -> GroupRecord | None:
+    """What a record says of a group; None if it is of a kind that is not known here."""
+    if version_of(key) != GROUP_KEY_VERSION:
+        return None
+    group_id = decode_versioned(GroupMetadataKey, key).group
+    return GroupRecord(group_id, None if value is None else _stored(value))
+
+
+def _offset_key(group_id: str, partition: TopicPartition) -> bytes:
+    key = OffsetCommitKey(group=group_id, topic=partition.topic, partition=partition.partition)
+    return encode_versioned(key, OFFSET_KEY_VERSION)
+
+
+def _group_key(group_id: str) -> bytes:
+    return encode_versioned(GroupMetadataKey(group=group_id), GROUP_KEY_VERSION)
 
 
 def _stored(data: Buffer) -> StoredGroup:

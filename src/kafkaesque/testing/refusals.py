@@ -42,6 +42,10 @@ _PATHS: dict[str, _Path] = {
     "DeleteGroups": (("groups_names", "results"),),
     "IncrementalAlterConfigs": (("resources", "responses"),),
     "OffsetDelete": (_TOPICS, _PARTITIONS),
+    "WriteTxnMarkers": (("markers", "markers"), _TOPICS, _OFFSETS),
+    "TxnOffsetCommit": (_TOPICS, _PARTITIONS),
+    "DescribeProducers": (_TOPICS, _OFFSETS),
+    "DescribeTransactions": (("transactional_ids", "transaction_states"),),
     "DescribeTopicPartitions": (_TOPICS,),
 }
 
@@ -58,10 +62,12 @@ _IDENTITY = (
     ("group_id", "group_id"),
     ("member_id", "member_id"),
     ("group_instance_id", "group_instance_id"),
+    ("transactional_id", "transactional_id"),
+    ("producer_id", "producer_id"),
 )
 """What the answer repeats of a part, so that the client knows which one is meant: here, there."""
 
-_WHOLE_IDENTITY = ("partition_index", "group_id", "key", "name")
+_WHOLE_IDENTITY = ("partition_index", "group_id", "key", "name", "transactional_id")
 """Where it repeats a part that is a mere name or number."""
 
 _NOTHING = {
@@ -69,11 +75,15 @@ _NOTHING = {
     "high_watermark": -1,
     "low_watermark": -1,
     "committed_offset": -1,
+    "producer_id": -1,
+    "producer_epoch": -1,
     "node_id": -1,
     "port": -1,
     "records": b"",
 }
 """What Kafka says beside an error where a default would be taken for an offset or an address."""
+
+_ERROR_FIELDS = ("error_code", "partition_error_code")
 
 _OF_A_PARTITION = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -120,7 +130,7 @@ def refuses_parts(context: Context, code: ErrorCode) -> bool:
 def says(message: Any, version: int, code: ErrorCode) -> bool:
     """Whether a message tells this error in this version: it may have no place for it."""
     return any(
-        (field.name == "error_code" and getattr(message, field.name) == code)
+        (field.name in _ERROR_FIELDS and getattr(message, field.name) == code)
         or any(says(part, version, code) for part in _inner(message, field))
         for field in schema_of(type(message)).fields
         if field.exists_in(version)
@@ -153,6 +163,8 @@ def _path(name: str, version: int, code: ErrorCode) -> _Path:
         return (("coordinator_keys", "coordinators"),)
     if name == "LeaveGroup" and version >= 3 and code in _OF_A_MEMBER:
         return (("members", "members"),)
+    if name == "AddPartitionsToTxn":
+        return _add_partitions_path(version)
     if name == "DeleteTopics":
         return (("topics" if version >= 6 else "topic_names", "responses"),)
     if code in _OF_THE_WHOLE.get(name, ()):
@@ -164,6 +176,13 @@ def _offset_fetch_path(version: int, code: ErrorCode) -> _Path:
     is_of_a_partition = code in _OF_A_PARTITION or version < 2
     partitions = (_TOPICS, _OFFSETS) if is_of_a_partition else _AT_THE_TOP
     return (("groups", "groups"), *partitions) if version >= 8 else partitions
+
+
+def _add_partitions_path(version: int) -> _Path:
+    partitions = ("partitions", "results_by_partition")
+    if version < 4:
+        return (("v3_and_below_topics", "results_by_topic_v3_and_below"), partitions)
+    return (("transactions", "results_by_transaction"), ("topics", "topic_results"), partitions)
 
 
 def _refuse_parts(request: Any, response: Any, path: _Path, code: ErrorCode) -> None:
@@ -185,7 +204,7 @@ def _refuse(part: Any, answer: Any, code: ErrorCode) -> None:
     for name, value in _NOTHING.items():
         if hasattr(answer, name):
             setattr(answer, name, value)
-    answer.error_code = code
+    setattr(answer, next(name for name in _ERROR_FIELDS if hasattr(answer, name)), code)
     if hasattr(answer, "error_message"):
         answer.error_message = f"{code.name}: a fault that this test asked for"
 

@@ -3,9 +3,12 @@
 from tests.unit.groups.driver import Driver, subscription
 
 from kafkaesque.errors import ErrorCode
+from kafkaesque.groups.committed import Offsets, Staged
 from kafkaesque.groups.events import StoredGroup
+from kafkaesque.groups.expiry import expired
 from kafkaesque.groups.group import Group, GroupConfig
-from kafkaesque.groups.offsets import CommittedOffset, Offsets, expired, metadata_error
+from kafkaesque.groups.offsets import CommittedOffset, metadata_error
+from kafkaesque.groups.records import offset_record
 from kafkaesque.types import TopicPartition
 
 ORDERS = TopicPartition("orders", 0)
@@ -17,15 +20,25 @@ def committed(offset: int, at_ms: int = 0, expire_at_ms: int | None = None) -> C
     return CommittedOffset(offset, 3, "note", at_ms, expire_at_ms)
 
 
+def encoded(offset: CommittedOffset) -> bytes:
+    return offset_record("", ORDERS, offset)[1]
+
+
+def stage(
+    offsets: Offsets, group_id: str, commits: dict[TopicPartition, CommittedOffset], at: int = 0
+) -> Staged:
+    return offsets.stage(group_id, {name: encoded(what) for name, what in commits.items()}, at)
+
+
 def with_commits(at_ms: int, *partitions: TopicPartition) -> Offsets:
     offsets = Offsets()
-    offsets.commit(offsets.stage("g", {where: committed(1, at_ms) for where in partitions}))
+    offsets.commit(stage(offsets, "g", {where: committed(1, at_ms) for where in partitions}))
     return offsets
 
 
 def test_a_commit_is_seen_once_it_is_durable() -> None:
     offsets = Offsets()
-    staged = offsets.stage("g", {ORDERS: committed(5)})
+    staged = stage(offsets, "g", {ORDERS: committed(5)})
     assert offsets.fetch("g", ORDERS) is None
     assert offsets.has("g")
     offsets.commit(staged)
@@ -36,15 +49,15 @@ def test_a_commit_is_seen_once_it_is_durable() -> None:
 
 def test_a_commit_that_could_not_be_written_leaves_no_trace() -> None:
     offsets = Offsets()
-    offsets.abandon(offsets.stage("g", {ORDERS: committed(5)}))
+    offsets.abandon(stage(offsets, "g", {ORDERS: committed(5)}))
     assert not offsets.has("g")
     assert offsets.fetch("g", ORDERS) is None
 
 
 def test_a_later_commit_replaces_an_earlier_one() -> None:
     offsets = Offsets()
-    first = offsets.stage("g", {ORDERS: committed(5)})
-    second = offsets.stage("g", {ORDERS: committed(6)})
+    first = stage(offsets, "g", {ORDERS: committed(5)}, at=0)
+    second = stage(offsets, "g", {ORDERS: committed(6)}, at=1)
     offsets.commit(first)
     assert offsets.is_staged("g", ORDERS)
     offsets.commit(second)
@@ -54,9 +67,9 @@ def test_a_later_commit_replaces_an_earlier_one() -> None:
 
 def test_a_delete_takes_commits_on_their_way_with_it_but_not_later_ones() -> None:
     offsets = Offsets()
-    before = offsets.stage("g", {ORDERS: committed(5), REFUNDS: committed(5)})
+    before = stage(offsets, "g", {ORDERS: committed(5), REFUNDS: committed(5)})
     assert offsets.delete("g", [ORDERS, TopicPartition("orders", 9)]) == [ORDERS]
-    after = offsets.stage("g", {ORDERS: committed(6)})
+    after = stage(offsets, "g", {ORDERS: committed(6)})
     offsets.commit(before)
     assert offsets.fetch("g", ORDERS) is None
     assert offsets.fetch("g", REFUNDS) == committed(5)
@@ -64,18 +77,40 @@ def test_a_delete_takes_commits_on_their_way_with_it_but_not_later_ones() -> Non
     assert offsets.fetch("g", ORDERS) == committed(6)
 
 
-def test_deleting_a_topic_takes_its_offsets_out_of_every_group() -> None:
+def test_what_is_known_of_a_topic_is_committed_or_on_its_way() -> None:
     offsets = with_commits(0, ORDERS, REFUNDS)
-    offsets.load("h", TopicPartition("orders", 7), committed(1))
-    on_its_way = offsets.stage("i", {ORDERS: committed(1)})
-    assert offsets.delete_topic("orders") == [
-        ("g", ORDERS),
-        ("h", TopicPartition("orders", 7)),
-        ("i", ORDERS),
-    ]
+    stage(offsets, "g", {TopicPartition("orders", 7): committed(1)})
+    assert offsets.known("g", "orders") == {ORDERS, TopicPartition("orders", 7)}
+    assert offsets.known("g") == {ORDERS, TopicPartition("orders", 7), REFUNDS}
+    assert offsets.known("g", "unknown") == offsets.known("unknown") == set()
+
+
+def test_the_topics_that_somebody_has_an_offset_of() -> None:
+    offsets = with_commits(0, ORDERS)
+    stage(offsets, "h", {REFUNDS: committed(1)})
+    assert offsets.all_topics() == {"orders", "refunds"}
+    assert offsets.topics("g") == ["orders"]
+    assert offsets.topics("h") == []
+    assert Offsets().all_topics() == set()
+
+
+def test_a_group_whose_last_offset_is_deleted_is_gone() -> None:
+    offsets = with_commits(0, ORDERS)
+    on_its_way = stage(offsets, "g", {ORDERS: committed(2)})
+    assert offsets.delete("g", [ORDERS]) == [ORDERS]
+    assert not offsets.has("g")
+    assert offsets.group_ids() == []
     offsets.commit(on_its_way)
-    assert offsets.group_ids() == ["g"]
-    assert offsets.of_group("g").keys() == {REFUNDS}
+    assert offsets.partitions("g") == []
+    assert not offsets.has("g")
+
+
+def test_the_offsets_of_a_group_by_partition() -> None:
+    offsets = with_commits(0, ORDERS, REFUNDS)
+    assert offsets.partitions("g") == [ORDERS, REFUNDS]
+    assert offsets.of_group("g") == {ORDERS: committed(1), REFUNDS: committed(1)}
+    assert offsets.of_group("g", "refunds") == {REFUNDS: committed(1)}
+    assert offsets.of_group("g", "unknown") == offsets.of_group("h") == {}
 
 
 def test_metadata_is_limited_in_length() -> None:
@@ -140,15 +175,15 @@ def test_workers_of_another_protocol_type_keep_everything_while_they_work() -> N
 def test_a_partition_with_a_commit_on_its_way_does_not_expire() -> None:
     driver = Driver()
     offsets = with_commits(0, ORDERS, REFUNDS)
-    offsets.stage("g", {ORDERS: committed(2)})
+    stage(offsets, "g", {ORDERS: committed(2)})
     assert expired(driver.group, offsets, RETENTION_MS, RETENTION_MS) == [REFUNDS]
 
 
 def test_a_commit_may_bring_its_own_time_to_expire() -> None:
     driver = Driver()
     offsets = Offsets()
-    offsets.load("g", ORDERS, committed(1, at_ms=0, expire_at_ms=50))
-    offsets.load("g", REFUNDS, committed(1, at_ms=0, expire_at_ms=RETENTION_MS * 9))
+    offsets.load("g", ORDERS, encoded(committed(1, at_ms=0, expire_at_ms=50)))
+    offsets.load("g", REFUNDS, encoded(committed(1, at_ms=0, expire_at_ms=RETENTION_MS * 9)))
     assert expired(driver.group, offsets, 49, RETENTION_MS) == []
     assert expired(driver.group, offsets, 50, RETENTION_MS) == [ORDERS]
     assert expired(driver.group, offsets, RETENTION_MS, RETENTION_MS) == [ORDERS]

@@ -10,8 +10,9 @@ from kafkaesque.groups.events import StoredGroup, StoredMember
 from kafkaesque.groups.offsets import CommittedOffset
 from kafkaesque.groups.records import (
     GroupRecord,
-    OffsetRecord,
-    decode,
+    decode_group,
+    decode_offset,
+    decode_place,
     group_record,
     group_tombstone,
     offset_record,
@@ -30,6 +31,10 @@ ORDERS = TopicPartition("orders", 7)
 STATIC = StoredMember("i-1", "i", "c", "/h", 300_000, 45_000, b"sub", b"assigned")
 DYNAMIC = StoredMember("c-2", None, "c", "/h", 300_000, 45_000, b"", b"")
 GROUP = StoredGroup(4, "consumer", "range", "i-1", 1234, (STATIC, DYNAMIC))
+
+
+def offset_of(key: bytes, value: bytes | None) -> tuple[object, CommittedOffset | None]:
+    return decode_place(key), None if value is None else decode_offset(value)
 
 
 def test_an_offset_key_is_kafkas_byte_for_byte() -> None:
@@ -78,17 +83,17 @@ def test_a_member_is_kafkas_byte_for_byte() -> None:
 )
 def test_an_offset_is_read_back_as_it_was_written(committed: CommittedOffset) -> None:
     record = offset_record("g", ORDERS, committed)
-    assert decode(*record) == OffsetRecord("g", ORDERS, committed)
+    assert offset_of(*record) == (("g", ORDERS), committed)
 
 
 @pytest.mark.parametrize("stored", [GROUP, StoredGroup(0, None, None, None, -1)])
 def test_a_group_is_read_back_as_it_was_written(stored: StoredGroup) -> None:
-    assert decode(*group_record("g", stored)) == GroupRecord("g", stored)
+    assert decode_group(*group_record("g", stored)) == GroupRecord("g", stored)
 
 
 def test_tombstones_are_read_back() -> None:
-    assert decode(*offset_tombstone("g", ORDERS)) == OffsetRecord("g", ORDERS, None)
-    assert decode(*group_tombstone("g")) == GroupRecord("g", None)
+    assert offset_of(*offset_tombstone("g", ORDERS)) == (("g", ORDERS), None)
+    assert decode_group(*group_tombstone("g")) == GroupRecord("g", None)
 
 
 @pytest.mark.parametrize("key_version", [0, 1])
@@ -96,7 +101,7 @@ def test_tombstones_are_read_back() -> None:
 def test_offsets_of_all_versions_are_read(key_version: int, version: int) -> None:
     key = encode_versioned(OffsetCommitKey(group="g", topic="orders", partition=7), key_version)
     value = encode_versioned(OffsetCommitValue(offset=9, metadata="m", commit_timestamp=5), version)
-    assert decode(key, value) == OffsetRecord("g", ORDERS, CommittedOffset(9, -1, "m", 5))
+    assert offset_of(key, value) == (("g", ORDERS), CommittedOffset(9, -1, "m", 5))
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3, 4])
@@ -106,24 +111,31 @@ def test_groups_of_all_versions_are_read(version: int) -> None:
         protocol_type="consumer", generation=2, protocol="range", leader="c-2", members=[member]
     )
     key, _ = group_tombstone("g")
-    decoded = decode(key, encode_versioned(value, version))
+    decoded = decode_group(key, encode_versioned(value, version))
     expected = StoredMember("c-2", None, "c", "/h", 9, 9, b"", b"")
     assert decoded == GroupRecord("g", StoredGroup(2, "consumer", "range", "c-2", -1, (expected,)))
 
 
 @pytest.mark.parametrize("version", [-1, 3, 21])
 def test_records_of_an_unknown_kind_are_skipped(version: int) -> None:
-    assert decode(struct.pack(">h", version) + b"whatever", b"") is None
+    key = struct.pack(">h", version) + b"whatever"
+    assert decode_place(key) is None
+    assert decode_group(key, b"") is None
 
 
-@pytest.mark.parametrize("key", [b"", b"\x00", b"\x00\x01\x00\x05g", b"\x00\x02\x00\x01g!"])
-def test_a_broken_key_is_an_error(key: bytes) -> None:
+@pytest.mark.parametrize("key", [b"", b"\x00", b"\x00\x01\x00\x05g", b"\x00\x01\x00\x01g!"])
+def test_a_broken_key_of_an_offset_is_an_error(key: bytes) -> None:
     with pytest.raises(DecodeError):
-        decode(key, None)
+        decode_place(key)
+
+
+def test_a_broken_key_of_a_group_is_an_error() -> None:
+    with pytest.raises(DecodeError):
+        decode_group(b"\x00\x02\x00\x01g!", None)
 
 
 def test_a_value_of_an_unknown_version_is_an_error() -> None:
     key, _ = group_tombstone("g")
     with pytest.raises(KafkaError) as raised:
-        decode(key, b"\x00\x09")
+        decode_group(key, b"\x00\x09")
     assert raised.value.code is ErrorCode.UNSUPPORTED_VERSION

@@ -33,8 +33,26 @@ from kafkaesque.testing.refusals import refusal, refuses_parts, says
 from kafkaesque.testing.subjects import split
 
 CODES = [code for code in ErrorCode if code is not ErrorCode.NONE]
-LISTS = ("topic_data", "topics", "topic_names", "resources", "groups", "groups_names", "members")
-PARTITION_FIELDS = ("index", "partition", "partition_index", "partition_indexes")
+LISTS = (
+    "topic_data",
+    "topics",
+    "topic_names",
+    "resources",
+    "groups",
+    "groups_names",
+    "members",
+    "v3_and_below_topics",
+    "transactions",
+    "markers",
+    "transactional_ids",
+)
+PARTITION_FIELDS = {
+    "index",
+    "partition",
+    "partition_index",
+    "partition_indexes",
+    "AddPartitionsToTxnTopic.partitions",
+}
 INNER_LISTS = ("partition_data", "partitions", "partition_indexes", "topics")
 
 
@@ -161,7 +179,8 @@ def _partitions(message: Any) -> list[int]:
     found: list[int] = []
     for field in schema_of(type(message)).fields:
         value = getattr(message, field.name)
-        if field.name in PARTITION_FIELDS:
+        names = (field.name, f"{type(message).__name__}.{field.name}")
+        if not PARTITION_FIELDS.isdisjoint(names):
             found += value if field.is_array else [value]
         elif not isinstance(field.type, Primitive):
             for part in (value if field.is_array else [value]) or ():

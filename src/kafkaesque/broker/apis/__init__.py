@@ -9,6 +9,8 @@ arrives, in order. ConnectionAbortedError closes the connection without an answe
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
+from kafkaesque.broker.apis.add_offsets_to_txn import add_offsets_to_txn
+from kafkaesque.broker.apis.add_partitions_to_txn import add_partitions_to_txn
 from kafkaesque.broker.apis.alter_configs import alter_configs, incremental_alter_configs
 from kafkaesque.broker.apis.api_versions import api_versions
 from kafkaesque.broker.apis.context import Context
@@ -21,7 +23,10 @@ from kafkaesque.broker.apis.describe_cluster import describe_cluster
 from kafkaesque.broker.apis.describe_configs import describe_configs
 from kafkaesque.broker.apis.describe_groups import describe_groups
 from kafkaesque.broker.apis.describe_log_dirs import describe_log_dirs
+from kafkaesque.broker.apis.describe_producers import describe_producers
 from kafkaesque.broker.apis.describe_topic_partitions import describe_topic_partitions
+from kafkaesque.broker.apis.describe_transactions import describe_transactions
+from kafkaesque.broker.apis.end_txn import end_txn
 from kafkaesque.broker.apis.fetch import fetch
 from kafkaesque.broker.apis.find_coordinator import find_coordinator
 from kafkaesque.broker.apis.heartbeat import heartbeat
@@ -30,6 +35,7 @@ from kafkaesque.broker.apis.join_group import join_group
 from kafkaesque.broker.apis.leave_group import leave_group
 from kafkaesque.broker.apis.list_groups import list_groups
 from kafkaesque.broker.apis.list_offsets import list_offsets
+from kafkaesque.broker.apis.list_transactions import list_transactions
 from kafkaesque.broker.apis.metadata import metadata
 from kafkaesque.broker.apis.offset_commit import offset_commit
 from kafkaesque.broker.apis.offset_delete import offset_delete
@@ -37,6 +43,8 @@ from kafkaesque.broker.apis.offset_fetch import offset_fetch
 from kafkaesque.broker.apis.offset_for_leader_epoch import offset_for_leader_epoch
 from kafkaesque.broker.apis.produce import produce
 from kafkaesque.broker.apis.sync_group import sync_group
+from kafkaesque.broker.apis.txn_offset_commit import txn_offset_commit
+from kafkaesque.broker.apis.write_txn_markers import write_txn_markers
 
 __all__ = ["APIS", "Api", "Context"]
 
@@ -69,6 +77,11 @@ _TABLE = (
     Api(21, "DeleteRecords", 0, 2, delete_records),
     Api(22, "InitProducerId", 0, 5, init_producer_id),
     Api(23, "OffsetForLeaderEpoch", 2, 4, offset_for_leader_epoch),
+    Api(24, "AddPartitionsToTxn", 0, 5, add_partitions_to_txn),
+    Api(25, "AddOffsetsToTxn", 0, 4, add_offsets_to_txn),
+    Api(26, "EndTxn", 0, 5, end_txn),
+    Api(27, "WriteTxnMarkers", 1, 2, write_txn_markers),
+    Api(28, "TxnOffsetCommit", 0, 5, txn_offset_commit),
     Api(32, "DescribeConfigs", 1, 4, describe_configs),
     Api(33, "AlterConfigs", 0, 2, alter_configs),
     Api(35, "DescribeLogDirs", 1, 5, describe_log_dirs),
@@ -77,6 +90,9 @@ _TABLE = (
     Api(44, "IncrementalAlterConfigs", 0, 1, incremental_alter_configs),
     Api(47, "OffsetDelete", 0, 0, offset_delete),
     Api(60, "DescribeCluster", 0, 2, describe_cluster),
+    Api(61, "DescribeProducers", 0, 0, describe_producers),
+    Api(65, "DescribeTransactions", 0, 0, describe_transactions),
+    Api(66, "ListTransactions", 0, 2, list_transactions),
     Api(75, "DescribeTopicPartitions", 0, 0, describe_topic_partitions),
 )
 

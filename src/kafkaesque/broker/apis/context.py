@@ -18,6 +18,8 @@ class Context:
     listener: Listener
     header: RequestHeader
     client_host: str
+    connection: int = 0
+    """Grows with every connection that is accepted."""
 
     @property
     def version(self) -> int:

@@ -1,5 +1,5 @@
 """DescribeLogDirs (35), versions 1–5. One directory, what is in it, and, from version 4, the room
-there is.
+there is. From version 2 on also how far compacted partitions are compacted.
 """
 
 import shutil
@@ -23,7 +23,7 @@ def describe_log_dirs(ctx: Context, request: DescribeLogDirsRequest) -> Describe
     result = DescribeLogDirsResult(
         log_dir=ctx.broker.storage.path,
         topics=[
-            _describe(topic, wanted[topic.name])
+            _describe(ctx, topic, wanted[topic.name])
             for topic in ctx.broker.topics
             if topic.name in wanted
         ],
@@ -34,14 +34,18 @@ def describe_log_dirs(ctx: Context, request: DescribeLogDirsRequest) -> Describe
     return DescribeLogDirsResponse(results=[result])
 
 
-def _describe(topic: Topic, indexes: Iterable[int]) -> DescribeLogDirsTopic:
+def _describe(ctx: Context, topic: Topic, indexes: Iterable[int]) -> DescribeLogDirsTopic:
     return DescribeLogDirsTopic(
         name=topic.name,
         partitions=[
-            DescribeLogDirsPartition(
-                partition_index=index, partition_size=topic.partitions[index].log.size
-            )
-            for index in indexes
-            if 0 <= index < len(topic.partitions)
+            _partition(ctx, topic, index) for index in indexes if 0 <= index < len(topic.partitions)
         ],
     )
+
+
+def _partition(ctx: Context, topic: Topic, index: int) -> DescribeLogDirsPartition:
+    partition = topic.partitions[index]
+    answer = DescribeLogDirsPartition(partition_index=index, partition_size=partition.log.size)
+    if topic.config.compacted:
+        answer.cleaned_to = ctx.broker.cleaner.state(partition).cleaned_to
+    return answer

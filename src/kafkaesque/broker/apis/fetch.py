@@ -20,6 +20,7 @@ from kafkaesque.broker.partition import Partition, check_leader_epoch
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.log import Slice
 from kafkaesque.protocol.messages.fetch import (
+    AbortedTransaction,
     FetchableTopicResponse,
     FetchRequest,
     FetchResponse,
@@ -28,8 +29,11 @@ from kafkaesque.protocol.messages.fetch import (
 
 _READ_COMMITTED = 1
 _SHARE_BYTES = 2 << 20
-"""What one response holds unless `min_bytes` asks for more. Reading and sending 50 MB would keep
-everybody else waiting for 20 ms and more; the reader comes back at once for the rest.
+_SHARE_BYTES_PER_PARTITION = 64 << 10
+_MAX_SHARE_BYTES = 8 << 20
+"""What one response holds unless `min_bytes` asks for more: some, and more where many partitions
+have to be looked at for it. Reading and sending 50 MB would keep everybody else waiting for 20 ms
+and more; the reader comes back at once for the rest.
 """
 
 
@@ -50,17 +54,28 @@ class _LongPoll:
     Callbacks rather than a coroutine: every consumer at the head has one of these under way.
     """
 
-    __slots__ = ("_attempt", "_cold", "_ctx", "_moved", "_needed", "_timer", "_woken", "answer")
+    __slots__ = (
+        "_attempt",
+        "_cold",
+        "_ctx",
+        "_is_over",
+        "_is_woken",
+        "_moved",
+        "_needed",
+        "_timer",
+        "answer",
+    )
 
     def __init__(self, ctx: Context, request: FetchRequest, attempt: "_Attempt") -> None:
         loop = asyncio.get_running_loop()
         self._ctx = ctx
         self._attempt = attempt
-        self._needed = request.min_bytes - attempt.size
+        self._needed = attempt.needed
         self._moved: set[Partition] = set()
-        self._woken = False
+        self._is_over = False
+        self._is_woken = False
         self._cold: asyncio.Future[FetchResponse] | None = None
-        self._timer = loop.call_later(request.max_wait_ms / 1000, self._read_again)
+        self._timer = loop.call_later(request.max_wait_ms / 1000, self._time_is_over)
         self.answer: asyncio.Future[FetchResponse] = loop.create_future()
         self.answer.add_done_callback(self._end)
         ctx.broker.long_polls.add(self)
@@ -74,21 +89,32 @@ class _LongPoll:
             self._read_soon()
 
     def wake(self) -> None:
+        """Something else has happened: answer, whatever there is."""
         self._moved.update(self._attempt.partitions())
+        self._is_over = True
         self._read_soon()
+
+    def _time_is_over(self) -> None:
+        self._is_over = True
+        self._read_again()
 
     def _read_soon(self) -> None:
         """In the next turn: what else is appended in this one comes along."""
-        if not self._woken:
-            self._woken = True
+        if not self._is_woken:
+            self._is_woken = True
             self.answer.get_loop().call_soon(self._read_again)
 
     def _read_again(self) -> None:
         if self.answer.done() or self._cold:
             return
+        attempt, moved = self._attempt, self._moved
+        self._moved, self._is_woken = set(), False
         try:
-            self._attempt.read_again(self._moved)
-            answer = self._attempt.answer()
+            attempt.read_again(moved)
+            if not (attempt.is_enough or self._is_over):
+                self._needed = attempt.needed
+                return
+            answer = attempt.answer()
         except Exception as error:
             self.answer.set_exception(error)
             return
@@ -137,7 +163,8 @@ class _Attempt:
         self._ctx = ctx
         self._session = session
         self._committed = request.isolation_level == _READ_COMMITTED
-        share = max(_SHARE_BYTES, request.min_bytes)
+        share = _SHARE_BYTES + _SHARE_BYTES_PER_PARTITION * len(session.wanted)
+        share = max(min(share, _MAX_SHARE_BYTES), request.min_bytes)
         self._remaining = min(request.max_bytes, ctx.broker.config["fetch.max.bytes"], share)
         self._min_bytes = request.min_bytes
         self._failed = False
@@ -149,6 +176,13 @@ class _Attempt:
     @property
     def is_enough(self) -> bool:
         return self._failed or self.size >= self._min_bytes
+
+    @property
+    def needed(self) -> int:
+        """Bytes that must become visible before it is worth reading again. To those who read what
+        is committed, the few bytes of a marker may bring megabytes.
+        """
+        return 0 if self._committed else self._min_bytes - self.size
 
     def partitions(self) -> Iterator[Partition]:
         return (found.partition for found in self._found if found.partition)
@@ -180,6 +214,10 @@ class _Attempt:
         data.log_start_offset = partition.log.log_start_offset
         if self._committed:
             limit = data.last_stable_offset
+            data.aborted_transactions = [
+                AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
+                for each in partition.aborted(wanted.offset, limit)
+            ]
         else:
             data.aborted_transactions = None
         max_bytes = min(wanted.max_bytes, self._remaining)

@@ -1,8 +1,7 @@
-"""FindCoordinator (10), versions 0–6. This node coordinates every group.
+"""FindCoordinator (10), versions 0–6. This node coordinates every group and every transaction.
 
-Version 4 asks for several at once (KIP-699). Transactions and share groups have no coordinator yet:
-their clients are refused with INVALID_REQUEST and a reason, since "not available" would make them
-ask for ever.
+Version 4 asks for several at once (KIP-699). Share groups have no coordinator yet: their clients
+are refused with INVALID_REQUEST and a reason, since "not available" would make them ask for ever.
 """
 
 from kafkaesque.broker.apis.context import Context
@@ -13,8 +12,8 @@ from kafkaesque.protocol.messages.find_coordinator import (
     FindCoordinatorResponse,
 )
 
-_GROUP = 0
-_KINDS = {1: "transactions", 2: "share groups"}
+_COORDINATED = (0, 1)  # groups, transactions
+_KINDS = {2: "share groups"}
 
 
 def find_coordinator(ctx: Context, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
@@ -33,7 +32,7 @@ def find_coordinator(ctx: Context, request: FindCoordinatorRequest) -> FindCoord
 
 
 def _find(ctx: Context, key: str, key_type: int) -> Coordinator:
-    if key_type != _GROUP:
+    if key_type not in _COORDINATED:
         kind = _KINDS.get(key_type, f"coordinators of type {key_type}")
         return Coordinator(
             key=key,

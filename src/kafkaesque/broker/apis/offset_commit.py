@@ -47,10 +47,19 @@ async def offset_commit(ctx: Context, request: OffsetCommitRequest) -> OffsetCom
                 answer.error_code = refused.code
     try:
         await ctx.broker.coordinator.commit(request.group_id, accepted)
-    except KafkaError:
+    except KafkaError as refused:
         for answer in answers.values():
-            answer.error_code = ErrorCode.COORDINATOR_NOT_AVAILABLE
+            answer.error_code = commit_error(refused)
     return response
+
+
+def commit_error(refused: KafkaError) -> ErrorCode:
+    """Why offsets could not be written, as groups say it."""
+    is_told = refused.code in (
+        ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+    )
+    return refused.code if is_told else ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
 async def _check(ctx: Context, request: OffsetCommitRequest) -> ErrorCode:

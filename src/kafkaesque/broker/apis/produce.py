@@ -4,6 +4,8 @@ durable.
 - acks=0 gets no response; acks=1 is answered when appended; acks=all when on disk, or, with
   write.caching, at once.
 - Each partition fails or succeeds alone.
+- A batch of a transaction is let in if its partition is part of the transaction; from version 12 on
+  it becomes so by that (KIP-890).
 - Versions 0–2 carry message formats before record batches and are refused with UNSUPPORTED_VERSION.
   They are advertised nevertheless: without them librdkafka silently stops compressing.
 - Version 7 allows zstd (KIP-110), 8 names the records at fault (KIP-467), 13 names topics by id
@@ -14,7 +16,7 @@ import asyncio
 from collections.abc import Awaitable
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.partition import KeylessRecordsError
+from kafkaesque.broker.partition import KeylessRecordsError, Partition
 from kafkaesque.broker.topics import Topic
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.protocol.messages.produce import (
@@ -26,9 +28,12 @@ from kafkaesque.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from kafkaesque.records.batch import read_header
 from kafkaesque.records.compression import Codec
 
 _ATTRIBUTES = 22
+_TRANSACTIONAL = 0x10
+_ADDS_FROM = 12
 _ZSTD = bytes([Codec.ZSTD])
 
 Waiting = list[tuple[PartitionProduceResponse, "asyncio.Future[None]"]]
@@ -39,7 +44,7 @@ def produce(
 ) -> ProduceResponse | Awaitable[ProduceResponse] | None:
     waiting: Waiting = []
     response = ProduceResponse(
-        responses=[_append_topic(ctx, request.acks, topic, waiting) for topic in request.topic_data]
+        responses=[_append_topic(ctx, request, topic, waiting) for topic in request.topic_data]
     )
     if request.acks == 0:
         return None
@@ -49,7 +54,7 @@ def produce(
 
 
 def _append_topic(
-    ctx: Context, acks: int, data: TopicProduceData, waiting: Waiting
+    ctx: Context, request: ProduceRequest, data: TopicProduceData, waiting: Waiting
 ) -> TopicProduceResponse:
     answers = []
     for partition in data.partition_data:
@@ -57,7 +62,7 @@ def _append_topic(
         answers.append(answer)
         try:
             topic = ctx.broker.topics.find(data.name, data.topic_id)
-            _append(ctx, acks, topic, partition, answer, waiting)
+            _append(ctx, request, topic, partition, answer, waiting)
         except KafkaError as error:
             _refuse(answer, error)
     return TopicProduceResponse(name=data.name, topic_id=data.topic_id, partition_responses=answers)
@@ -65,7 +70,7 @@ def _append_topic(
 
 def _append(
     ctx: Context,
-    acks: int,
+    request: ProduceRequest,
     topic: Topic,
     data: PartitionProduceData,
     answer: PartitionProduceResponse,
@@ -73,13 +78,15 @@ def _append(
 ) -> None:
     partition = topic.partition(data.index)
     records = memoryview(data.records or b"")
-    _check_request(ctx.version, acks, topic, records)
+    _check_request(ctx.version, request.acks, topic, records)
+    if len(records) > _ATTRIBUTES and records[_ATTRIBUTES] & _TRANSACTIONAL:
+        _admit(ctx, request, partition, records)
     header = partition.append(records)
     answer.base_offset = header.base_offset
     answer.log_start_offset = partition.log.log_start_offset
     if topic.config.log_append_time:
         answer.log_append_time_ms = header.max_timestamp
-    if acks == -1 and (future := partition.durable(header.next_offset)):
+    if request.acks == -1 and (future := partition.durable(header.next_offset)):
         waiting.append((answer, future))
 
 
@@ -94,6 +101,35 @@ def _check_request(version: int, acks: int, topic: Topic, records: memoryview) -
     if version < 7 and records[_ATTRIBUTES : _ATTRIBUTES + 1] == _ZSTD:
         message = "zstd needs Produce 7 or later"
         raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, message)
+
+
+def _admit(
+    ctx: Context, request: ProduceRequest, partition: Partition, records: memoryview
+) -> None:
+    if request.acks != -1:
+        message = f"acks={request.acks}: a transaction needs acks=all"
+        raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, message)
+    header = read_header(records)
+    try:
+        ctx.broker.transactions.admit(
+            request.transactional_id,
+            header.producer_id,
+            header.producer_epoch,
+            partition.name,
+            adds=ctx.version >= _ADDS_FROM,
+            connection=ctx.connection,
+        )
+    except KafkaError as error:
+        raise KafkaError(_as_said_by_produce(ctx.version, error.code), error.message) from error
+
+
+def _as_said_by_produce(version: int, error: ErrorCode) -> ErrorCode:
+    """What producers understand here: earlier ones know neither a retry nor a way back."""
+    if error is ErrorCode.PRODUCER_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    if error is ErrorCode.CONCURRENT_TRANSACTIONS and version < _ADDS_FROM:
+        return ErrorCode.NOT_ENOUGH_REPLICAS
+    return error
 
 
 class _Acknowledgement:

@@ -1,0 +1,232 @@
+"""The log cleaner: looks for compacted topics with enough to compact, and has it done.
+
+One partition at a time, the one with the largest share of dirty bytes first, as in Kafka. A pass
+that fails is tried again later, and later each time. What must not be compacted: the active
+segment, records above the last stable offset, and records that no checkpoint covers yet. The last
+is ours: what the headers of a compacted log no longer tell of its producers is in the checkpoint's
+snapshot.
+The metadata log is no topic of `topics`, and never comes here: its records have no keys.
+Above: broker.py. Below: compactors.py, log/cleanable.py.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from kafkaesque.broker.compactors import CompactionError, Compactor, Done, SwapError, Work
+from kafkaesque.broker.config import Config
+from kafkaesque.broker.metrics import Metric, Sample
+from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.storage import Storage
+from kafkaesque.broker.topics import Topics
+from kafkaesque.errors import KafkaError
+from kafkaesque.log.cleanable import Cleanable, cleanable
+from kafkaesque.log.compaction import BYTES_PER_KEY, Rules
+from kafkaesque.log.config import NEVER_MS
+from kafkaesque.types import Clock
+
+logger = logging.getLogger(__name__)
+
+_MAX_DOUBLINGS = 8
+
+
+@dataclass(slots=True)
+class _History:
+    """What happened to one partition so far."""
+
+    last_run_ms: int = -1
+    runs: int = 0
+    failures: int = 0
+    error: str | None = None
+    failures_in_a_row: int = 0
+    retry_at_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CleanerState:
+    """What there is to tell of a partition's compaction."""
+
+    cleaned_to: int
+    """Below this offset it is compacted."""
+    dirty_bytes: int
+    dirty_ratio: float
+    last_run_ms: int
+    """When the last pass ended that changed something; −1: none since the broker started."""
+    runs: int
+    failures: int
+    error: str | None
+    """Why the last pass failed, if it did."""
+
+
+_METRICS: tuple[tuple[str, str, str, Callable[[CleanerState], float]], ...] = (
+    ("cleaned_offset", "gauge", "Below it a partition is compacted.", lambda s: s.cleaned_to),
+    ("dirty_bytes", "gauge", "What the next pass would compact.", lambda s: s.dirty_bytes),
+    ("dirty_ratio", "gauge", "Its share in what would be read.", lambda s: s.dirty_ratio),
+    (
+        "last_run_seconds",
+        "gauge",
+        "When the last pass ended, in seconds since 1970; -1: none since the start.",
+        lambda s: -1 if s.last_run_ms < 0 else s.last_run_ms / 1000,
+    ),
+    ("runs_total", "counter", "Passes since the start.", lambda s: s.runs),
+    ("failures_total", "counter", "Passes that failed since the start.", lambda s: s.failures),
+)
+
+
+class Cleaner:
+    def __init__(
+        self,
+        topics: Topics,
+        storage: Storage,
+        config: Config,
+        compactor: Compactor,
+        clock: Clock,
+    ) -> None:
+        self._topics = topics
+        self._storage = storage
+        self._config = config
+        self._compactor = compactor
+        self._clock = clock
+        self._histories: WeakKeyDictionary[Partition, _History] = WeakKeyDictionary()
+        self._is_stopping = False
+
+    async def clean(self) -> None:
+        """Compact whatever is worth it."""
+        while not self._is_stopping and self._config["log.cleaner.enable"]:
+            chosen = self._choose()
+            if chosen is None:
+                return
+            await self._clean(*chosen)
+
+    def stop(self) -> None:
+        """The broker is stopping: what is under way ends soon, with nothing done."""
+        self._is_stopping = True
+        self._compactor.stop()
+
+    def state(self, partition: Partition) -> CleanerState:
+        history = self._history(partition)
+        found = self._cleanable(partition, self._clock())
+        return CleanerState(
+            found.first_dirty,
+            found.dirty_bytes,
+            found.dirty_ratio,
+            history.last_run_ms,
+            history.runs,
+            history.failures,
+            history.error,
+        )
+
+    def metrics(self) -> Iterator[Metric]:
+        states = [(partition, self.state(partition)) for partition in self._compacted()]
+        for name, kind, about, value in _METRICS:
+            samples = [Sample(_labels(partition), value(state)) for partition, state in states]
+            yield Metric(f"kafkaesque_cleaner_{name}", kind, about, samples)
+
+    def _compacted(self) -> Iterator[Partition]:
+        for topic in list(self._topics):
+            if topic.config.compacted:
+                yield from (p for p in topic.partitions if p.offline is None)
+
+    def _history(self, partition: Partition) -> _History:
+        return self._histories.setdefault(partition, _History())
+
+    def _choose(self) -> tuple[Partition, Cleanable] | None:
+        """The partition with the largest share of dirty bytes, of those that are worth a pass."""
+        now_ms = self._clock()
+        found: list[tuple[Partition, Cleanable]] = []
+        for partition in self._compacted():
+            if self._history(partition).retry_at_ms > now_ms:
+                continue
+            try:
+                self._seal(partition, now_ms)
+                candidate = self._cleanable(partition, now_ms)
+            except (OSError, KafkaError) as error:
+                self._failed(partition, str(error))
+                continue
+            if candidate.is_worth_it(partition.log.config):
+                found.append((partition, candidate))
+        return max(found, key=lambda each: each[1].dirty_ratio, default=None)
+
+    def _seal(self, partition: Partition, now_ms: int) -> None:
+        """Nobody may append any more, and then no roll would come: the lag is a promise."""
+        lag_ms = partition.log.config.max_compaction_lag_ms
+        if lag_ms < NEVER_MS:
+            partition.log.roll_if_older(now_ms - lag_ms)
+
+    def _cleanable(self, partition: Partition, now_ms: int) -> Cleanable:
+        log, limit = partition.log, partition.last_stable_offset
+        if self._storage.is_durable:
+            limit = min(limit, log.recovery_point)
+        cleaned_to = self._storage.cleaned_offsets.get(partition.name, log.log_start_offset)
+        return cleanable(log, cleaned_to, limit, now_ms)
+
+    async def _clean(self, partition: Partition, found: Cleanable) -> None:
+        work = self._work(partition, found)
+        try:
+            done = await self._compactor.compact(work)
+            if done is None:
+                self._try_later(partition)
+            else:
+                await self._storage.note_cleaned(partition.name, done.cleaned_to)
+                self._succeeded(partition, done)
+        except SwapError as error:
+            self._failed(partition, f"{error}: it is left alone until the next start")
+            self._history(partition).retry_at_ms = NEVER_MS
+        except (CompactionError, KafkaError, OSError) as error:
+            if not self._is_stopping:
+                self._failed(partition, str(error))
+
+    def _work(self, partition: Partition, found: Cleanable) -> Work:
+        start, end = found.segments[0].base_offset, found.segments[-1].next_offset
+        producers = partition.producers
+        rules = Rules(
+            first_dirty=found.first_dirty,
+            now_ms=self._clock(),
+            delete_retention_ms=partition.log.config.delete_retention_ms,
+            max_keys=max(self._config["log.cleaner.dedupe.buffer.size"] // BYTES_PER_KEY, 1),
+            aborted=partition.aborted(start, end),
+            last_offsets={p: o for p, o in producers.last_offsets().items() if o < end},
+            last_epochs={
+                p.producer_id: p.producer_epoch for p in producers.describe() if p.last_sequence < 0
+            },
+        )
+        return Work(partition, found, rules, partition.log.log_start_offset)
+
+    def _succeeded(self, partition: Partition, done: Done) -> None:
+        history = self._history(partition)
+        history.last_run_ms = self._clock()
+        history.runs += 1
+        history.error = None
+        history.failures_in_a_row = 0
+        figures = done.figures
+        if figures.unreadable:
+            logger.warning(
+                "%s: %d batches cannot be read, and stay as they are",
+                partition.name,
+                figures.unreadable,
+            )
+        logger.info(
+            "%s is compacted up to %d: %d of %d records are left",
+            partition.name,
+            done.cleaned_to,
+            figures.records_kept,
+            figures.records,
+        )
+
+    def _failed(self, partition: Partition, why: str) -> None:
+        history = self._history(partition)
+        history.failures += 1
+        history.error = why
+        self._try_later(partition)
+        logger.error("%s was not compacted: %s", partition.name, why)
+
+    def _try_later(self, partition: Partition) -> None:
+        history = self._history(partition)
+        doublings = min(history.failures_in_a_row, _MAX_DOUBLINGS)
+        history.retry_at_ms = self._clock() + (self._config["log.cleaner.backoff.ms"] << doublings)
+        history.failures_in_a_row += 1
+
+
+def _labels(partition: Partition) -> str:
+    return f'{{topic="{partition.name.topic}",partition="{partition.name.partition}"}}'

@@ -1,0 +1,240 @@
+"""Passes of compaction, beside the event loop: how one is run, and how its result is put in place.
+
+Segments in files are compacted by a child process (log/compact.py): Python that is busy for a
+minute would cost the loop milliseconds, even in a thread. The loop only swaps the result in. The
+child is given one request and answers once; the pipe that the request came by stays open, and its
+end is the child's too, so that it never outlives the broker.
+Segments in memory are compacted on the loop, a millisecond at a time and two for others: a child
+would have to be sent the whole log and send it back. So are files that only this process can see,
+those of tests.
+Above: cleaner.py. Below: storage.py, log/.
+"""
+
+import asyncio
+import os
+import sys
+import time
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.storage import DiskStorage
+from kafkaesque.errors import KafkaError
+from kafkaesque.log.cleanable import Cleanable
+from kafkaesque.log.compact import Request, Result, compact
+from kafkaesque.log.compaction import Figures, Rules
+from kafkaesque.log.files import Files
+from kafkaesque.log.log import Segment
+from kafkaesque.log.memory import MemorySegment
+from kafkaesque.log.memory_compaction import compact_memory
+from kafkaesque.log.store import Cleaned
+
+T = TypeVar("T")
+
+_SLICE_SECONDS = 0.001
+_PAUSE_SECONDS = 0.002
+
+
+class CompactionError(Exception):
+    """A pass came to nothing; it may be tried again."""
+
+
+class SwapError(Exception):
+    """The disk failed while segments changed places: leave this log alone until the next start."""
+
+
+@dataclass(slots=True)
+class Work:
+    """A pass over one partition, as it was when the pass began."""
+
+    partition: Partition
+    cleanable: Cleanable
+    rules: Rules
+    log_start_offset: int
+
+    @property
+    def is_void(self) -> bool:
+        """Whether the log has become another since: deleted, cut, not to be compacted."""
+        partition = self.partition
+        return (
+            partition.offline is not None
+            or partition.log.log_start_offset != self.log_start_offset
+            or not partition.config.compacted
+        )
+
+    def take(self, cleaned: Cleaned) -> list[Segment]:
+        """The segments that `cleaned` was made of. Nobody else here keeps hold of them."""
+        segments = self.cleanable.segments
+        end = sum(segment.base_offset < cleaned.next_offset for segment in segments)
+        first = sum(segment.base_offset < cleaned.base_offset for segment in segments)
+        taken = segments[first:end]
+        del segments[:end]
+        return taken
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A pass that has brought the log up to here."""
+
+    cleaned_to: int
+    figures: Figures
+
+
+class Compactor(Protocol):
+    async def compact(self, work: Work) -> Done | None:
+        """None: the log has changed meanwhile, and nothing was done, or only the first part."""
+
+    def stop(self) -> None:
+        """End what is under way, and begin nothing more."""
+
+
+class Runner(Protocol):
+    async def run(self, request: Request) -> Result: ...
+    def stop(self) -> None: ...
+
+
+class DiskCompactor:
+    def __init__(self, storage: DiskStorage, runner: Runner) -> None:
+        self._storage = storage
+        self._runner = runner
+
+    async def compact(self, work: Work) -> Done | None:
+        try:
+            result = await self._runner.run(_request(self._storage.path, work))
+        except CompactionError:
+            await self._storage.remove_cleaned(work.partition)
+            raise
+        if not await self._swap_in(work, result):
+            await self._storage.remove_cleaned(work.partition)
+            return None
+        return Done(result.cleaned_to, result.figures)
+
+    async def _swap_in(self, work: Work, result: Result) -> bool:
+        """In order: a tombstone must not go while what it deleted is still there."""
+        if result.ended_aborts and not work.is_void:
+            await self._storage.forget_aborted(work.partition, result.ended_aborts)
+        for cleaned in result.segments:
+            if work.is_void:
+                return False
+            try:
+                if not await self._storage.swap(work.partition, work.take(cleaned), cleaned):
+                    return False
+            except KafkaError as error:
+                raise SwapError(error.message) from error
+        return True
+
+    def stop(self) -> None:
+        self._runner.stop()
+
+
+def _request(data_dir: str, work: Work) -> Request:
+    config = work.partition.log.config
+    return Request(
+        directory=f"{data_dir}/{work.partition.name}",
+        segments=tuple((s.base_offset, s.next_offset, s.size) for s in work.cleanable.segments),
+        segment_bytes=config.segment_bytes,
+        segment_index_bytes=config.segment_index_bytes,
+        index_interval_bytes=config.index_interval_bytes,
+        rules=work.rules,
+    )
+
+
+class ChildProcess:
+    """Runs each request in a process of its own, one at a time."""
+
+    def __init__(self) -> None:
+        self._process: Process | None = None
+        self._is_stopped = False
+
+    async def run(self, request: Request) -> Result:
+        process = self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-m", "kafkaesque.log.compact"),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            env=_environment(),
+        )
+        if self._is_stopped:
+            process.kill()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(request.to_json())
+        try:
+            output, complaint = await asyncio.gather(process.stdout.read(), process.stderr.read())
+            code = await process.wait()
+        finally:
+            process.stdin.close()
+            self._process = None
+        if code:
+            last_line = complaint.decode(errors="replace").strip().rpartition("\n")[2]
+            raise CompactionError(last_line or f"the child ended with {code}")
+        return Result.from_json(output)
+
+    def stop(self) -> None:
+        self._is_stopped = True
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+
+
+def _environment() -> dict[str, str]:
+    """Ours, with the way to this very package: it may not be installed."""
+    paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
+class InSlices:
+    """Takes the steps of a pass on the event loop, and leaves it time for others."""
+
+    def __init__(self) -> None:
+        self._is_stopped = False
+
+    async def all(self, steps: Generator[None, None, T]) -> T:
+        until = time.perf_counter() + _SLICE_SECONDS
+        while not self._is_stopped:
+            try:
+                next(steps)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            if time.perf_counter() > until:
+                await asyncio.sleep(_PAUSE_SECONDS)
+                until = time.perf_counter() + _SLICE_SECONDS
+        raise CompactionError("the broker is stopping")
+
+    def stop(self) -> None:
+        self._is_stopped = True
+
+
+class FilesInSlices(InSlices):
+    """For files that a child could not see."""
+
+    def __init__(self, files: Files) -> None:
+        super().__init__()
+        self._files = files
+
+    async def run(self, request: Request) -> Result:
+        try:
+            return await self.all(compact(self._files, request))
+        except (OSError, KafkaError) as error:
+            raise CompactionError(str(error)) from error
+
+
+class MemoryCompactor(InSlices):
+    async def compact(self, work: Work) -> Done | None:
+        segments = [s for s in work.cleanable.segments if isinstance(s, MemorySegment)]
+        log = work.partition.log
+        try:
+            result = await self.all(compact_memory(segments, work.rules, log.config))
+        except KafkaError as error:
+            raise CompactionError(str(error)) from error
+        if work.is_void:
+            return None
+        if result.ended_aborts:
+            work.partition.forget_aborted(result.ended_aborts)
+        for old, new in result.replacements:
+            log.replace(old, new)
+        return Done(result.cleaned_to, result.figures)

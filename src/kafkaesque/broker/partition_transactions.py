@@ -1,0 +1,115 @@
+"""The transactions of one partition: which are open, and which were aborted.
+
+A reader of committed records stops at the *last stable offset*: before the first record of the
+oldest transaction that is still open, or whose end is not visible yet. What it reads below that may
+hold records of aborted transactions; it is told which, and skips them.
+Pure: partition.py tells it of every batch and marker that is appended; at start the same calls
+replay the log from the last snapshot on.
+
+A snapshot: count u32, then per open transaction: producer id i64, epoch i16, first offset i64, time
+i64; count u32, then per aborted one: producer id i64, first offset i64, offset of its marker i64.
+"""
+
+import struct
+from bisect import bisect_left
+from collections.abc import Collection
+from typing import NamedTuple
+
+from kafkaesque.records.batch import BatchHeader
+from kafkaesque.records.control import Marker
+from kafkaesque.types import AbortedTransaction
+
+_COUNT = struct.Struct(">I")
+_OPEN = struct.Struct(">qhqq")
+_ABORTED = struct.Struct(">qqq")
+
+
+class OpenTransaction(NamedTuple):
+    """Records of a producer that are neither committed nor aborted, and when the first came."""
+
+    producer_id: int
+    producer_epoch: int
+    first_offset: int
+    started_ms: int
+
+
+class PartitionTransactions:
+    def __init__(self) -> None:
+        # By producer, in the order in which they began: the first has the lowest offset.
+        self._open: dict[int, OpenTransaction] = {}
+        # First offset and marker of those that have ended, until the marker is visible.
+        self._ending: list[tuple[int, int]] = []
+        # In the order of their markers.
+        self._aborted: list[AbortedTransaction] = []
+
+    def open(self) -> list[OpenTransaction]:
+        return list(self._open.values())
+
+    def is_open(self, producer_id: int) -> bool:
+        return producer_id in self._open
+
+    def appended(self, header: BatchHeader, now_ms: int) -> None:
+        """A batch of records; the first of a transaction opens it."""
+        if header.is_transactional and header.producer_id not in self._open:
+            self._open[header.producer_id] = OpenTransaction(
+                header.producer_id, header.producer_epoch, header.base_offset, now_ms
+            )
+
+    def ended(self, producer_id: int, marker: Marker, offset: int) -> None:
+        """The marker at `offset` ends what the producer has open here, if anything."""
+        opened = self._open.pop(producer_id, None)
+        if opened is None:
+            return
+        self._ending.append((opened.first_offset, offset))
+        if marker is Marker.ABORT:
+            self._aborted.append(AbortedTransaction(producer_id, opened.first_offset, offset))
+
+    def last_stable_offset(self, high_watermark: int) -> int:
+        if not self._open and not self._ending:
+            return high_watermark
+        self._ending = [ending for ending in self._ending if ending[1] >= high_watermark]
+        stable = min((first for first, _ in self._ending), default=high_watermark)
+        if self._open:
+            stable = min(stable, next(iter(self._open.values())).first_offset)
+        return min(stable, high_watermark)
+
+    def aborted(self, start: int, end: int) -> list[AbortedTransaction]:
+        """Those with a record or their marker in [start, end)."""
+        at = bisect_left(self._aborted, start, key=lambda aborted: aborted.last_offset)
+        return [aborted for aborted in self._aborted[at:] if aborted.first_offset < end]
+
+    def forget_before(self, offset: int) -> None:
+        """The log starts there now."""
+        at = bisect_left(self._aborted, offset, key=lambda aborted: aborted.last_offset)
+        del self._aborted[:at]
+
+    def forget_aborted(self, markers: Collection[int]) -> None:
+        """Compaction removes the markers at these offsets: nothing is left that they end."""
+        self._aborted = [each for each in self._aborted if each.last_offset not in markers]
+
+    def snapshot(self) -> bytes:
+        parts = [_COUNT.pack(len(self._open))]
+        parts += [_OPEN.pack(*each) for each in self._open.values()]
+        parts.append(_COUNT.pack(len(self._aborted)))
+        parts += [_ABORTED.pack(*each) for each in self._aborted]
+        return b"".join(parts)
+
+    @classmethod
+    def restore(cls, snapshot: bytes, position: int = 0) -> "PartitionTransactions":
+        """A snapshot from before there were transactions has none of this."""
+        transactions = cls()
+        if position == len(snapshot):
+            return transactions
+        (count,) = _COUNT.unpack_from(snapshot, position)
+        position += _COUNT.size
+        for _ in range(count):
+            opened = OpenTransaction(*_OPEN.unpack_from(snapshot, position))
+            transactions._open[opened.producer_id] = opened
+            position += _OPEN.size
+        (count,) = _COUNT.unpack_from(snapshot, position)
+        position += _COUNT.size
+        for _ in range(count):
+            fields = _ABORTED.unpack_from(snapshot, position)
+            transactions._aborted.append(AbortedTransaction(*fields))
+            position += _ABORTED.size
+        return transactions

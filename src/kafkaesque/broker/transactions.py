@@ -1,0 +1,413 @@
+"""The transaction coordinator: the asynchronous shell around the state machines of transactions/.
+
+A request becomes an event with a future as its token; the transaction answers with effects, which
+are carried out in order. Events of one transactional id wait while a decision of it is on its way
+to the disk: so a client that is told "committed" finds its records visible, and the next
+transaction never meets the end of the one before.
+
+    End → prepare, durable in `__transaction_state` → a marker in every partition, durable → answer
+
+A crash between the two leaves the decision, and the markers are written at the next start. What a
+transaction has touched need not be durable by itself: its records say so in the partitions' own
+logs, and `load` puts back what those show. Open records that no transaction knows are aborted.
+
+Above: apis/. Below: transactions/, state_log.py, partition.py, coordinator.py (committed offsets).
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+
+from kafkaesque.broker.coordinator import Coordinator
+from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.state_log import StateLog
+from kafkaesque.broker.topics import OFFSETS_TOPIC, Topics
+from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.records.control import Marker
+from kafkaesque.transactions.events import (
+    Add,
+    Effect,
+    End,
+    Event,
+    Init,
+    Removed,
+    Reply,
+    State,
+    Store,
+    Tick,
+    Unwritten,
+    Verify,
+    WriteMarkers,
+    Written,
+)
+from kafkaesque.transactions.records import decode, tombstone, transaction_record
+from kafkaesque.transactions.table import TransactionTable
+from kafkaesque.types import Clock, TopicPartition
+
+logger = logging.getLogger(__name__)
+
+_RETRY_SECONDS = 1.0
+
+
+@dataclass(slots=True)
+class _Desk:
+    """What waits for one transactional id. Busy: something is on its way to the disk."""
+
+    events: deque[Event] = field(default_factory=deque)
+    effects: deque[Effect] = field(default_factory=deque)
+    is_busy: bool = False
+    is_doubtful: bool = False
+    """A record could not be written: the transaction is what the log says, not what we hold."""
+
+
+class Transactions:
+    """All transactional ids of this node."""
+
+    def __init__(
+        self,
+        table: TransactionTable,
+        open_log: Callable[[], Awaitable[StateLog]],
+        topics: Topics,
+        coordinator: Coordinator,
+        new_producer_id: Callable[[], Awaitable[int]],
+        clock: Clock,
+    ) -> None:
+        self.table = table
+        self._open_log = open_log
+        self._opening = asyncio.Lock()
+        self._log: StateLog | None = None
+        self._topics = topics
+        self._coordinator = coordinator
+        self._new_producer_id = new_producer_id
+        self._clock = clock
+        self._loop = asyncio.get_running_loop()
+        self._desks: dict[str, _Desk] = {}
+
+    async def init(
+        self, transactional_id: str, timeout_ms: int, producer_id: int, producer_epoch: int
+    ) -> Reply:
+        """Give a producer its id and epoch, and end what an earlier one of its name left open."""
+        await self._opened_log()
+        fresh_id = await self._fresh_id(transactional_id)
+        token = self._token()
+        event = Init(token, timeout_ms, producer_id, producer_epoch, fresh_id)
+        return await self._ask(transactional_id, event, token)
+
+    async def add(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        partitions: Iterable[TopicPartition],
+        connection: int,
+    ) -> ErrorCode:
+        token = self._token()
+        event = Add(token, producer_id, producer_epoch, frozenset(partitions), connection)
+        return (await self._ask(transactional_id, event, token)).error
+
+    async def verify(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        partitions: Iterable[TopicPartition],
+    ) -> ErrorCode:
+        """Whether these are part of the transaction that is going on."""
+        token = self._token()
+        event = Verify(token, producer_id, producer_epoch, frozenset(partitions))
+        return (await self._ask(transactional_id, event, token)).error
+
+    async def end(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        commit: bool,
+        bumps: bool,
+        connection: int,
+    ) -> Reply:
+        fresh_id = await self._fresh_id(transactional_id) if bumps else -1
+        token = self._token()
+        event = End(token, producer_id, producer_epoch, commit, bumps, connection, fresh_id)
+        return await self._ask(transactional_id, event, token)
+
+    async def check(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        partitions: Iterable[TopicPartition],
+        *,
+        adds: bool,
+        connection: int,
+    ) -> None:
+        """Raise unless these partitions are part of the transaction, or become it now."""
+        if adds:
+            error = await self.add(
+                transactional_id, producer_id, producer_epoch, partitions, connection
+            )
+        else:
+            error = await self.verify(transactional_id, producer_id, producer_epoch, partitions)
+        if error is not ErrorCode.NONE:
+            raise KafkaError(error)
+
+    def admit(
+        self,
+        transactional_id: str | None,
+        producer_id: int,
+        producer_epoch: int,
+        partition: TopicPartition,
+        *,
+        adds: bool,
+        connection: int,
+    ) -> None:
+        """The same for a batch that is about to be appended, without waiting."""
+        known = self.table.by_producer(producer_id) if transactional_id is None else None
+        transactional_id = known.transactional_id if known else transactional_id or ""
+        desk = self._desks.get(transactional_id)
+        if desk is not None and desk.is_busy:
+            # Even if it is going on: its beginning may still be on its way to the disk.
+            raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS, "ask again in a moment")
+        transaction = self.table.get(transactional_id)
+        if (
+            desk is None
+            and transaction is not None
+            and transaction.state is State.ONGOING
+            and transaction.producer_id == producer_id
+            and transaction.producer_epoch == producer_epoch
+            and partition in transaction.partitions
+        ):
+            return
+        token, partitions = self._token(), frozenset((partition,))
+        event: Event = (
+            Add(token, producer_id, producer_epoch, partitions, connection)
+            if adds
+            else Verify(token, producer_id, producer_epoch, partitions)
+        )
+        self._give(transactional_id, event)
+        if not token.done():
+            raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS, "ask again in a moment")
+        if token.result().error is not ErrorCode.NONE:
+            message = f"{partition} is not part of a transaction of {transactional_id!r}"
+            raise KafkaError(token.result().error, message)
+
+    async def end_in(
+        self, name: TopicPartition, producer_id: int, producer_epoch: int, commit: bool
+    ) -> None:
+        """End a transaction in one partition, on an administrator's word alone."""
+        partition = self._topics.named(name.topic).partition(name.partition)
+        partition.producers.check_epoch(producer_id, producer_epoch)
+        if partition.is_open_for(producer_id):
+            marker = Marker.COMMIT if commit else Marker.ABORT
+            if waiting := self._mark(partition, producer_id, producer_epoch, marker):
+                await waiting
+
+    async def load(self) -> None:
+        """At start: replay the log, and take up what the last stop has interrupted."""
+        (await self._opened_log()).replay(self.table.replay)
+        self._reconcile()
+        for transaction in tuple(self.table.transactions.values()):
+            desk = self._desks.setdefault(transaction.transactional_id, _Desk())
+            desk.effects.extend(transaction.resume())
+            self._work(transaction.transactional_id, desk)
+
+    async def tick(self) -> None:
+        """End what has been open for too long, and forget ids that nobody uses."""
+        now_ms = self._clock()
+        for transaction in tuple(self.table.transactions.values()):
+            deadline = transaction.next_deadline()
+            if deadline is not None and deadline <= now_ms:
+                self._give(transaction.transactional_id, Tick())
+
+    def _reconcile(self) -> None:
+        now_ms = self._clock()
+        for topic in self._topics:
+            for partition in topic.partitions:
+                for opened in partition.open_transactions():
+                    whose = opened.producer_id, opened.producer_epoch
+                    if not self.table.reinstate(*whose, partition.name, now_ms):
+                        logger.warning(
+                            "%s: records of producer %d from offset %d on belong to no transaction "
+                            "that is known: aborted",
+                            partition.name,
+                            opened.producer_id,
+                            opened.first_offset,
+                        )
+                        self._mark(partition, *whose, Marker.ABORT)
+
+    async def _opened_log(self) -> StateLog:
+        """Its topic is made when the first producer asks for it, as in Kafka."""
+        async with self._opening:
+            if self._log is None:
+                self._log = await self._open_log()
+            return self._log
+
+    async def _fresh_id(self, transactional_id: str) -> int:
+        """A producer id, if this transaction may need one."""
+        transaction = self.table.get(transactional_id)
+        if transaction is not None and not transaction.needs_fresh_id:
+            return -1
+        return await self._new_producer_id()
+
+    def _token(self) -> "asyncio.Future[Reply]":
+        return self._loop.create_future()
+
+    async def _ask(
+        self, transactional_id: str, event: Event, token: "asyncio.Future[Reply]"
+    ) -> Reply:
+        self._give(transactional_id, event)
+        return await token
+
+    def _give(self, transactional_id: str, event: Event) -> None:
+        desk = self._desks.setdefault(transactional_id, _Desk())
+        desk.events.append(event)
+        self._work(transactional_id, desk)
+
+    def _work(self, transactional_id: str, desk: _Desk) -> None:
+        while not desk.is_busy and (desk.effects or desk.events):
+            if desk.effects:
+                self._carry_out(transactional_id, desk, desk.effects.popleft())
+            else:
+                desk.effects.extend(self._handled(transactional_id, desk, desk.events.popleft()))
+        if not desk.is_busy and not desk.is_doubtful:
+            self._desks.pop(transactional_id, None)
+            self.table.discard_vacant(transactional_id)
+
+    def _handled(self, transactional_id: str, desk: _Desk, event: Event) -> list[Effect]:
+        if desk.is_doubtful and not self._reload(transactional_id, desk):
+            return _refusal(event, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        now_ms = self._clock()
+        transaction = self.table.get(transactional_id)
+        if transaction is None:
+            if not isinstance(event, Init):
+                return _refusal(event, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+            transaction = self.table.get_or_create(transactional_id)
+        return transaction.handle(event, now_ms)
+
+    def _carry_out(self, transactional_id: str, desk: _Desk, effect: Effect) -> None:
+        if isinstance(effect, Reply):
+            if isinstance(effect.token, asyncio.Future) and not effect.token.done():
+                effect.token.set_result(effect)
+        elif isinstance(effect, WriteMarkers):
+            self._write_markers(transactional_id, desk, effect)
+        else:
+            self._store(transactional_id, desk, effect)
+
+    def _store(self, transactional_id: str, desk: _Desk, effect: Store | Removed) -> None:
+        assert self._log is not None
+        try:
+            if isinstance(effect, Removed):
+                self.table.remove(transactional_id)
+                self._log.append_soon([tombstone(transactional_id)])
+                return
+            waiting = self._log.append_soon([transaction_record(transactional_id, effect.stored)])
+        except KafkaError as error:
+            self._failed(transactional_id, desk, error)
+            return
+        if waiting is not None and effect.durable:
+            desk.is_busy = True
+            waiting.add_done_callback(partial(self._stored, transactional_id, desk))
+
+    def _stored(self, transactional_id: str, desk: _Desk, waiting: "asyncio.Future[None]") -> None:
+        desk.is_busy = False
+        if isinstance(error := waiting.exception(), KafkaError):
+            self._failed(transactional_id, desk, error)
+        self._work(transactional_id, desk)
+
+    def _failed(self, transactional_id: str, desk: _Desk, error: KafkaError) -> None:
+        """What was decided is not on disk: take nothing further, and believe the log from here."""
+        logger.error("transaction %s could not be stored: %s", transactional_id, error.message)
+        desk.is_doubtful = True
+        refused = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        desk.effects = deque(
+            Reply(effect.token, refused) for effect in desk.effects if isinstance(effect, Reply)
+        )
+        transaction = self.table.get(transactional_id)
+        if transaction is not None and transaction.waiting is not None:
+            desk.effects.append(Reply(transaction.waiting.token, refused))
+
+    def _reload(self, transactional_id: str, desk: _Desk) -> bool:
+        """Read one transaction from the log again; False while the log cannot be read."""
+        if self._log is None or self._log.partition.offline is not None:
+            return False
+        self.table.remove(transactional_id)
+        self._log.replay(partial(self._replay_one, transactional_id))
+        desk.is_doubtful = False
+        transaction = self.table.get(transactional_id)
+        if transaction is not None:
+            desk.effects.extend(transaction.resume())
+        return True
+
+    def _replay_one(self, transactional_id: str, key: bytes, value: bytes | None) -> None:
+        record = decode(key, value)
+        if record is not None and record.transactional_id == transactional_id:
+            self.table.replay(key, value)
+
+    def _write_markers(self, transactional_id: str, desk: _Desk, effect: WriteMarkers) -> None:
+        marker = Marker.COMMIT if effect.commit else Marker.ABORT
+        waiting, failure = [], None
+        for name in effect.partitions:
+            partition = self._partition(name)
+            if partition is None or not partition.is_open_for(effect.producer_id):
+                continue
+            try:
+                waiting.append(
+                    self._mark(partition, effect.producer_id, effect.producer_epoch, marker)
+                )
+            except KafkaError as error:
+                failure = error
+        pending = [each for each in waiting if each is not None]
+        desk.is_busy = True
+        if pending and failure is None:
+            done = asyncio.gather(*pending, return_exceptions=True)
+            done.add_done_callback(partial(self._marked, transactional_id, desk))
+        else:
+            self._marked_now(transactional_id, desk, failure)
+
+    def _marked(
+        self, transactional_id: str, desk: _Desk, done: "asyncio.Future[list[BaseException | None]]"
+    ) -> None:
+        failures = [each for each in done.result() if each is not None]
+        self._marked_now(transactional_id, desk, failures[0] if failures else None)
+        self._work(transactional_id, desk)
+
+    def _marked_now(
+        self, transactional_id: str, desk: _Desk, failure: BaseException | None
+    ) -> None:
+        desk.is_busy = False
+        if failure is not None:
+            logger.error("transaction %s cannot be ended yet: %s", transactional_id, failure)
+            self._loop.call_later(_RETRY_SECONDS, self._resume, transactional_id)
+        desk.events.appendleft(Written() if failure is None else Unwritten())
+
+    def _resume(self, transactional_id: str) -> None:
+        transaction = self.table.get(transactional_id)
+        if transaction is not None:
+            desk = self._desks.setdefault(transactional_id, _Desk())
+            if not desk.is_busy:
+                desk.effects.extend(transaction.resume())
+                self._work(transactional_id, desk)
+
+    def _mark(
+        self, partition: Partition, producer_id: int, producer_epoch: int, marker: Marker
+    ) -> "asyncio.Future[None] | None":
+        """End a transaction in a partition; a future until that is durable."""
+        if partition.name.topic == OFFSETS_TOPIC:
+            return self._coordinator.end_transaction(producer_id, producer_epoch, marker)
+        return partition.durable(partition.append_marker(producer_id, producer_epoch, marker))
+
+    def _partition(self, name: TopicPartition) -> Partition | None:
+        """None: its topic has been deleted, and nothing is left to end."""
+        try:
+            return self._topics.named(name.topic).partition(name.partition)
+        except KafkaError:
+            return None
+
+
+def _refusal(event: Event, error: ErrorCode) -> list[Effect]:
+    if isinstance(event, Init | Add | Verify | End):
+        return [Reply(event.token, error)]
+    return []

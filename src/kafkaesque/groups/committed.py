@@ -1,0 +1,183 @@
+"""The committed offsets of all groups, and the writes of offsets that are not decided yet.
+
+    write ──► staged ──► committed, or abandoned
+              a plain commit waits for the disk; one in a transaction for the transaction's end
+
+Nobody is told an offset that a power cut or an abort could take back. Where a plain commit and a
+transaction are about the same partition, or two transactions are, the later *record* wins, whenever
+it is decided (Kafka's rule): so a compaction of the log, which keeps the last record of a key,
+changes nothing. Therefore a write that counts takes its partitions out of older undecided ones.
+A staged partition does not expire; a delete takes staged offsets with it.
+
+Offsets are kept as their records have them, and decoded when somebody asks: at its start a broker
+may have to read a million of them.
+
+Above: table.py, the broker's OffsetFetch. Below: records.py. Beside: expiry.py.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kafkaesque.groups.offsets import CommittedOffset
+from kafkaesque.groups.records import decode_offset
+from kafkaesque.types import TopicPartition
+
+
+@dataclass(slots=True, eq=False)
+class Staged:
+    """One write of a group's offsets: what is left of it, if something is deleted meanwhile."""
+
+    group_id: str
+    offsets: dict[TopicPartition, bytes]
+    at: int
+    """Where in the log it stands: the base offset of its batch."""
+    producer_id: int | None = None
+    """Whose transaction decides about it; None: the disk alone."""
+
+
+class Offsets:
+    """Group id -> topic -> partition -> committed offset, encoded."""
+
+    def __init__(self) -> None:
+        self._committed: dict[str, dict[str, dict[int, bytes]]] = {}
+        self._staged: dict[str, list[Staged]] = {}
+
+    def fetch(self, group_id: str, partition: TopicPartition) -> CommittedOffset | None:
+        topics = self._committed.get(group_id, {})
+        value = topics.get(partition.topic, {}).get(partition.partition)
+        return None if value is None else decode_offset(value)
+
+    def of_group(
+        self, group_id: str, topic: str | None = None
+    ) -> Mapping[TopicPartition, CommittedOffset]:
+        """All of them (or those of a topic), decoded for the occasion."""
+        topics = self._committed.get(group_id, {})
+        return {
+            TopicPartition(name, index): decode_offset(value)
+            for name in (topics if topic is None else [topic])
+            for index, value in topics.get(name, {}).items()
+        }
+
+    def partitions(self, group_id: str) -> list[TopicPartition]:
+        """Those that the group has committed an offset for."""
+        topics = self._committed.get(group_id, {})
+        return [TopicPartition(topic, index) for topic in topics for index in topics[topic]]
+
+    def topics(self, group_id: str) -> list[str]:
+        """Those that the group has committed an offset for."""
+        return list(self._committed.get(group_id, ()))
+
+    def all_topics(self) -> set[str]:
+        """Topics that some group has an offset of, or one on its way."""
+        staged = {at.topic for writes in self._staged.values() for w in writes for at in w.offsets}
+        return staged.union(*self._committed.values())
+
+    def group_ids(self) -> list[str]:
+        """Groups with an offset, or one on its way."""
+        return sorted({*self._committed, *filter(self.has, self._staged)})
+
+    def has(self, group_id: str) -> bool:
+        """Has this group an offset, or one on its way?"""
+        return group_id in self._committed or any(w.offsets for w in self._staged.get(group_id, ()))
+
+    @property
+    def are_decided(self) -> bool:
+        """Is nothing on its way?"""
+        return not self._staged
+
+    def is_staged(self, group_id: str, partition: TopicPartition) -> bool:
+        return any(partition in write.offsets for write in self._staged.get(group_id, ()))
+
+    def is_pending(self, group_id: str, partition: TopicPartition) -> bool:
+        """Can a transaction that is going on still change this offset?"""
+        return any(
+            write.producer_id is not None and partition in write.offsets
+            for write in self._staged.get(group_id, ())
+        )
+
+    def stage(
+        self,
+        group_id: str,
+        offsets: Mapping[TopicPartition, bytes],
+        at: int,
+        producer_id: int | None = None,
+    ) -> Staged:
+        """These are appended to the log at offset `at`, and not decided."""
+        staged = Staged(group_id, dict(offsets), at, producer_id)
+        self._staged.setdefault(group_id, []).append(staged)
+        return staged
+
+    def commit(self, staged: Staged) -> None:
+        """It counts now. What was deleted in the meantime stays deleted."""
+        self.abandon(staged)
+        older = [w for w in self._staged.get(staged.group_id, ()) if w.at < staged.at]
+        for partition, value in staged.offsets.items():
+            self.load(staged.group_id, partition, value)
+            for write in older:
+                write.offsets.pop(partition, None)
+
+    def abandon(self, staged: Staged) -> None:
+        """It could not be written, or its transaction was aborted."""
+        undecided = self._staged[staged.group_id]
+        undecided.remove(staged)
+        if not undecided:
+            del self._staged[staged.group_id]
+
+    def end_transaction(self, producer_id: int, before: int, *, commit: bool) -> set[str]:
+        """Decide about what the producer has written below an offset; the groups concerned."""
+        ended = [
+            write
+            for writes in self._staged.values()
+            for write in writes
+            if write.producer_id == producer_id and write.at < before
+        ]
+        for write in ended:
+            if commit:
+                self.commit(write)
+            else:
+                self.abandon(write)
+        return {write.group_id for write in ended}
+
+    def load(self, group_id: str, partition: TopicPartition, value: bytes) -> None:
+        """Set an offset."""
+        self.partitions_of(group_id, partition.topic)[partition.partition] = value
+
+    def partitions_of(self, group_id: str, topic: str) -> dict[int, bytes]:
+        """Where to put the offsets of a topic. Whoever leaves it empty calls `prune`."""
+        return self._committed.setdefault(group_id, {}).setdefault(topic, {})
+
+    def prune(self) -> None:
+        """Forget topics and groups that nothing is left of."""
+        for group_id, topics in list(self._committed.items()):
+            for topic in [topic for topic, partitions in topics.items() if not partitions]:
+                del topics[topic]
+            if not topics:
+                del self._committed[group_id]
+
+    def delete(self, group_id: str, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
+        """Forget offsets; what is returned needs a tombstone."""
+        return sorted(partition for partition in partitions if self._forget(group_id, partition))
+
+    def _forget(self, group_id: str, partition: TopicPartition) -> bool:
+        """Whether there was something."""
+        topics = self._committed.get(group_id, {})
+        indexes = topics.get(partition.topic, {})
+        found = indexes.pop(partition.partition, None) is not None
+        if found and not indexes:
+            del topics[partition.topic]
+            if not topics:
+                del self._committed[group_id]
+        for write in self._staged.get(group_id, ()):
+            found |= write.offsets.pop(partition, None) is not None
+        return found
+
+    def known(self, group_id: str, topic: str | None = None) -> set[TopicPartition]:
+        """Committed or on their way: all that the log may have of this group (and topic)."""
+        topics = self._committed.get(group_id, {})
+        names = topics if topic is None else topics.keys() & {topic}
+        return {TopicPartition(name, index) for name in names for index in topics[name]} | {
+            at
+            for write in self._staged.get(group_id, ())
+            for at in write.offsets
+            if topic in (None, at.topic)
+        }

@@ -1,0 +1,403 @@
+"""The cleaner of a whole broker that listens to nobody: what it compacts, when, and what voids it.
+
+On disk each pass is a real child process; the clock belongs to the test.
+"""
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+
+import pytest
+from tests.unit.log.compacting import pairs
+from tests.unit.log.logs import NOW
+
+from kafkaesque.broker.broker import Broker
+from kafkaesque.broker.cleaner import CleanerState
+from kafkaesque.broker.compactors import ChildProcess
+from kafkaesque.broker.config import BrokerConfig
+from kafkaesque.broker.metrics import exposition
+from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.topics import NewTopic
+from kafkaesque.log.compact import Request, Result
+from kafkaesque.records.batch import Record, new_batch
+from kafkaesque.records.control import Marker
+
+HOUR_MS = 3_600_000
+SMALL = {"cleanup.policy": "compact", "segment.bytes": "1024"}
+
+
+class Rig:
+    """A broker, its clock, and a way to run it again on the same data."""
+
+    def __init__(self, data_dir: Path | None) -> None:
+        self.data_dir = data_dir
+        self.now_ms = NOW
+        self.broker: Broker
+
+    async def open(self, **settings: str) -> Broker:
+        given = {name.replace("_", "."): text for name, text in settings.items()}
+        config = BrokerConfig((), self.data_dir, given)
+        self.broker = await Broker.open(config, lambda: self.now_ms)
+        return self.broker
+
+    async def topic(self, configs: Mapping[str, str] = SMALL, name: str = "table") -> Partition:
+        topic = await self.broker.topics.create(NewTopic(name, 1, configs))
+        return topic.partition(0)
+
+    def append(self, partition: Partition, *keys: str, value: str = "v") -> None:
+        batch = new_batch(
+            [
+                Record(i, self.now_ms, key.encode(), f"{value}{i}".encode())
+                for i, key in enumerate(keys)
+            ]
+        )
+        partition.append(memoryview(batch))
+
+    async def fill(self, partition: Partition, rounds: int = 40) -> None:
+        for number in range(rounds):
+            self.append(partition, f"{number % 5}", f"{number % 7}", value="v" * 60)
+        await self.settle(partition)
+
+    async def settle(self, partition: Partition) -> None:
+        """All of it flushed, and covered by a checkpoint."""
+        if waiting := partition.flushed(partition.log.end_offset):
+            await waiting
+        await self.broker.storage.checkpoint()
+
+    def state(self, partition: Partition) -> CleanerState:
+        return self.broker.cleaner.state(partition)
+
+    def leftovers(self) -> list[Path]:
+        assert self.data_dir is not None
+        return [*self.data_dir.rglob("*.cleaned"), *self.data_dir.rglob("*.swap")]
+
+
+@pytest.fixture(params=["disk", "memory"])
+def rig(request: pytest.FixtureRequest, tmp_path: Path) -> Rig:
+    return Rig(tmp_path / "data" if request.param == "disk" else None)
+
+
+@pytest.fixture
+def on_disk(tmp_path: Path) -> Rig:
+    return Rig(tmp_path / "data")
+
+
+def run(story: Callable[[], Awaitable[None]]) -> None:
+    asyncio.run(story())  # type: ignore[arg-type]
+
+
+def latest(partition: Partition) -> dict[str, str | None]:
+    return {key: value for _, key, value in pairs(partition.log)}
+
+
+def test_a_compacted_topic_keeps_the_last_of_each_key(rig: Rig) -> None:
+    async def story() -> None:
+        await rig.open()
+        partition = await rig.topic()
+        await rig.fill(partition)
+        before, size = latest(partition), partition.log.size
+        active = partition.log.sealed[-1].next_offset
+        assert rig.state(partition).dirty_ratio == 1.0
+        await rig.broker.cleaner.clean()
+        assert latest(partition) == before
+        assert partition.log.size < size / 2
+        state = rig.state(partition)
+        assert (state.cleaned_to, state.dirty_ratio) == (active, 0.0)
+        assert (state.runs, state.failures, state.last_run_ms) == (1, 0, NOW)
+        await rig.broker.close()
+
+    run(story)
+
+
+def test_other_topics_are_left_alone(rig: Rig) -> None:
+    async def story() -> None:
+        await rig.open()
+        plain = await rig.topic({"segment.bytes": "1024"}, "plain")
+        await rig.fill(plain)
+        await rig.broker.cleaner.clean()
+        assert len(pairs(plain.log)) == 80
+        assert rig.broker.storage.cleaned_offsets == {}
+        await rig.broker.close()
+
+    run(story)
+
+
+def test_a_cleaner_that_is_switched_off_does_nothing(rig: Rig) -> None:
+    async def story() -> None:
+        await rig.open(log_cleaner_enable="false")
+        partition = await rig.topic()
+        await rig.fill(partition)
+        await rig.broker.cleaner.clean()
+        assert len(pairs(partition.log)) == 80
+        await rig.broker.close()
+
+    run(story)
+
+
+def test_the_memory_for_keys_bounds_a_pass_and_the_next_ones_do_the_rest(rig: Rig) -> None:
+    async def story() -> None:
+        await rig.open(log_cleaner_dedupe_buffer_size="400")
+        partition = await rig.topic({**SMALL, "min.cleanable.dirty.ratio": "0"})
+        await rig.fill(partition)
+        await rig.broker.cleaner.clean()
+        state = rig.state(partition)
+        assert state.runs > 2
+        assert state.cleaned_to == partition.log.sealed[-1].next_offset
+        await rig.broker.close()
+
+    run(story)
+
+
+def test_records_of_open_transactions_and_after_them_are_not_compacted(rig: Rig) -> None:
+    async def story() -> None:
+        await rig.open()
+        partition = await rig.topic()
+        await rig.fill(partition, 20)
+        stable = partition.log.end_offset
+        batch = new_batch(
+            [Record(0, NOW, b"0", b"open")],
+            producer_id=5,
+            producer_epoch=0,
+            base_sequence=0,
+            transactional=True,
+        )
+        partition.append(memoryview(batch))
+        await rig.fill(partition, 20)
+        await rig.broker.cleaner.clean()
+        assert rig.state(partition).cleaned_to <= stable
+        assert len([offset for offset, _, _ in pairs(partition.log) if offset >= stable]) == 41
+        partition.append_marker(5, 0, Marker.ABORT)
+        await rig.settle(partition)
+        await rig.broker.cleaner.clean()
+        assert rig.state(partition).cleaned_to > stable
+        assert "open" not in latest(partition).values()
+        await rig.broker.close()
+
+    run(story)
+
+
+def test_an_aborted_transaction_is_forgotten_before_its_marker_goes(rig: Rig) -> None:
+    async def story() -> None:
+        await rig.open(log_cleaner_delete_retention_ms="0", log_cleaner_min_cleanable_ratio="0")
+        partition = await rig.topic()
+        batch = new_batch(
+            [Record(0, NOW, b"0", b"bad")],
+            producer_id=5,
+            producer_epoch=0,
+            base_sequence=0,
+            transactional=True,
+        )
+        partition.append(memoryview(batch))
+        partition.append_marker(5, 0, Marker.ABORT)
+        assert len(partition.aborted(0, 2)) == 1
+        for _ in range(5):
+            rig.now_ms += 48 * HOUR_MS
+            partition.producers.expire(rig.now_ms)
+            await rig.fill(partition, 10)
+            await rig.broker.cleaner.clean()
+        assert partition.aborted(0, partition.log.end_offset) == []
+        assert not any(header.is_control for header in partition.log.headers(0))
+        await rig.broker.close()
+        if rig.data_dir is not None:
+            await rig.open()
+            again = rig.broker.topics.named("table").partition(0)
+            assert again.aborted(0, again.log.end_offset) == []
+            await rig.broker.close()
+
+    run(story)
+
+
+def test_an_idle_topic_is_compacted_within_its_longest_lag(rig: Rig) -> None:
+    async def story() -> None:
+        await rig.open()
+        partition = await rig.topic(
+            {"cleanup.policy": "compact", "max.compaction.lag.ms": str(HOUR_MS)}
+        )
+        await rig.fill(partition)
+        await rig.broker.cleaner.clean()
+        assert len(pairs(partition.log)) == 80
+        rig.now_ms += HOUR_MS + 1
+        for _ in range(2):
+            await rig.broker.cleaner.clean()
+            await rig.settle(partition)
+        assert len(pairs(partition.log)) == 7
+        await rig.broker.close()
+
+    run(story)
+
+
+def test_how_far_a_topic_is_compacted_outlives_a_restart_but_not_the_topic(on_disk: Rig) -> None:
+    async def story() -> None:
+        rig = on_disk
+        await rig.open()
+        partition = await rig.topic()
+        await rig.fill(partition)
+        await rig.broker.cleaner.clean()
+        cleaned_to = rig.state(partition).cleaned_to
+        left = pairs(partition.log)
+        await rig.broker.close()
+        assert rig.data_dir is not None
+        checkpoint = (rig.data_dir / "cleaner-offset-checkpoint").read_text()
+        assert checkpoint == f"0\n1\ntable 0 {cleaned_to}\n"
+
+        await rig.open()
+        topic = rig.broker.topics.named("table")
+        assert rig.state(topic.partition(0)).cleaned_to == cleaned_to
+        assert pairs(topic.partition(0).log) == left
+        await rig.broker.delete_topic(topic)
+        again = await rig.topic()
+        assert rig.state(again).cleaned_to == 0
+        await rig.broker.close()
+
+    run(story)
+
+
+class Meanwhile(ChildProcess):
+    """Does something while the child is at work."""
+
+    def __init__(self, deed: Callable[[], Awaitable[object]]) -> None:
+        super().__init__()
+        self._deed = deed
+
+    async def run(self, request: Request) -> Result:
+        result = await super().run(request)
+        await self._deed()
+        return result
+
+
+def with_runner(rig: Rig, runner: ChildProcess) -> None:
+    rig.broker.cleaner._compactor._runner = runner  # type: ignore[attr-defined]
+
+
+def test_a_result_is_void_when_the_log_start_has_moved(on_disk: Rig) -> None:
+    async def story() -> None:
+        rig = on_disk
+        await rig.open()
+        partition = await rig.topic()
+        await rig.fill(partition)
+        before = pairs(partition.log)
+
+        async def move() -> None:
+            partition.delete_records(30)
+
+        with_runner(rig, Meanwhile(move))
+        await rig.broker.cleaner.clean()
+        assert pairs(partition.log) == [each for each in before if each[0] >= 30]
+        assert rig.leftovers() == []
+        assert rig.state(partition).runs == 0
+        await rig.broker.close()
+
+    run(story)
+
+
+def test_a_result_is_void_when_the_topic_is_gone_or_another_of_its_name_is_there(
+    on_disk: Rig,
+) -> None:
+    async def story() -> None:
+        rig = on_disk
+        await rig.open()
+        partition = await rig.topic()
+        await rig.fill(partition)
+
+        async def replace() -> None:
+            await rig.broker.delete_topic(rig.broker.topics.named("table"))
+            rig.append(await rig.topic(), "only")
+
+        with_runner(rig, Meanwhile(replace))
+        await rig.broker.cleaner.clean()
+        again = rig.broker.topics.named("table").partition(0)
+        assert pairs(again.log) == [(0, "only", "v0")]
+        assert rig.broker.storage.cleaned_offsets == {}
+        await rig.broker.close()
+
+    run(story)
+
+
+def test_a_result_is_void_when_the_topic_is_not_to_be_compacted_any_more(on_disk: Rig) -> None:
+    async def story() -> None:
+        rig = on_disk
+        await rig.open()
+        partition = await rig.topic()
+        await rig.fill(partition)
+
+        async def change() -> None:
+            topic = rig.broker.topics.named("table")
+            await rig.broker.topics.configure(topic, {"cleanup.policy": "delete"})
+
+        with_runner(rig, Meanwhile(change))
+        await rig.broker.cleaner.clean()
+        assert len(pairs(partition.log)) == 80
+        assert rig.leftovers() == []
+        await rig.broker.close()
+
+    run(story)
+
+
+def test_a_pass_that_fails_is_told_and_tried_again_later_and_later(
+    on_disk: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story() -> None:
+        rig = on_disk
+        await rig.open(log_cleaner_backoff_ms="1000")
+        partition = await rig.topic()
+        await rig.fill(partition)
+        assert rig.data_dir is not None
+        blocker = rig.data_dir / "table-0" / f"{0:020d}.log.cleaned"
+        blocker.mkdir()
+        for failures in (1, 2, 3):
+            await rig.broker.cleaner.clean()
+            await rig.broker.cleaner.clean()
+            state = rig.state(partition)
+            assert (state.runs, state.failures) == (0, failures)
+            assert state.error is not None
+            assert "Is a directory" in state.error
+            rig.now_ms += 1000 << failures - 1
+        assert caplog.text.count("table-0 was not compacted") == 3
+        blocker.rmdir()
+        await rig.broker.cleaner.clean()
+        assert rig.state(partition).error is None
+        assert len(pairs(partition.log)) < 40
+        await rig.broker.close()
+
+    run(story)
+
+
+def test_a_stopping_broker_does_not_wait_for_a_pass(on_disk: Rig) -> None:
+    async def story() -> None:
+        rig = on_disk
+        await rig.open()
+        partition = await rig.topic()
+        await rig.fill(partition, 3000)
+        runner = ChildProcess()
+        with_runner(rig, runner)
+        task = asyncio.create_task(rig.broker.cleaner.clean())
+        while runner._process is None:
+            await asyncio.sleep(0)
+        child = runner._process
+        rig.broker.cleaner.stop()
+        await task
+        assert child.returncode == -signal.SIGKILL
+        state = rig.state(partition)
+        assert (state.runs, state.failures) == (0, 0)
+        await rig.broker.close()
+        assert rig.leftovers() == []
+
+    run(story)
+
+
+def test_the_cleaner_has_metrics(rig: Rig) -> None:
+    async def story() -> None:
+        await rig.open()
+        partition = await rig.topic()
+        await rig.fill(partition)
+        await rig.broker.cleaner.clean()
+        page = exposition(rig.broker.cleaner.metrics())
+        cleaned_to = rig.state(partition).cleaned_to
+        labels = '{topic="table",partition="0"}'
+        assert f"kafkaesque_cleaner_cleaned_offset{labels} {cleaned_to}\n" in page
+        assert f"kafkaesque_cleaner_dirty_ratio{labels} 0.0\n" in page
+        assert f"kafkaesque_cleaner_runs_total{labels} 1\n" in page
+        await rig.broker.close()
+
+    run(story)

@@ -1,0 +1,153 @@
+"""Which transactions of a partition are open, and how far readers of committed records may see."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafkaesque.broker.partition_transactions import PartitionTransactions
+from kafkaesque.records.batch import Record, new_batch, read_header
+from kafkaesque.records.control import Marker, new_marker, read_marker
+from kafkaesque.types import AbortedTransaction
+
+NOW = 1_700_000_000_000
+
+
+class Ledger:
+    """A partition's log, without the bytes: two records to a batch, one to a marker."""
+
+    def __init__(self) -> None:
+        self.transactions = PartitionTransactions()
+        self.end = 0
+
+    def write(self, producer_id: int, transactional: bool = True) -> int:
+        first = self.end
+        batch = new_batch(
+            [Record(first + i, NOW, None, b"v") for i in range(2)],
+            base_offset=first,
+            producer_id=producer_id,
+            producer_epoch=0,
+            base_sequence=0,
+            transactional=transactional,
+        )
+        self.transactions.appended(read_header(batch), NOW)
+        self.end += 2
+        return first
+
+    def finish(self, producer_id: int, marker: Marker) -> int:
+        self.transactions.ended(producer_id, marker, self.end)
+        self.end += 1
+        return self.end - 1
+
+    def stable(self, high_watermark: int | None = None) -> int:
+        visible = self.end if high_watermark is None else high_watermark
+        return self.transactions.last_stable_offset(visible)
+
+
+def test_readers_of_committed_records_stop_before_the_first_open_transaction() -> None:
+    ledger = Ledger()
+    ledger.write(1, transactional=False)
+    assert ledger.stable() == 2
+    ledger.write(7)
+    ledger.write(8)
+    assert ledger.stable() == 2
+    ledger.finish(7, Marker.COMMIT)
+    assert ledger.stable() == 4, "8 is still open"
+    ledger.finish(8, Marker.COMMIT)
+    assert ledger.stable() == ledger.end
+
+
+def test_a_transaction_whose_end_is_not_visible_yet_is_still_open_to_readers() -> None:
+    ledger = Ledger()
+    first = ledger.write(7)
+    marker = ledger.finish(7, Marker.COMMIT)
+    assert ledger.stable(high_watermark=marker) == first
+    assert ledger.stable(high_watermark=marker + 1) == marker + 1
+
+
+def test_only_what_overlaps_is_named_as_aborted() -> None:
+    ledger = Ledger()
+    ledger.write(1)
+    ledger.write(2)
+    end_of_1 = ledger.finish(1, Marker.ABORT)
+    end_of_2 = ledger.finish(2, Marker.ABORT)
+    ledger.write(1)
+    ledger.finish(1, Marker.COMMIT)
+    first, second = AbortedTransaction(1, 0, end_of_1), AbortedTransaction(2, 2, end_of_2)
+    assert ledger.transactions.aborted(0, 100) == [first, second]
+    assert ledger.transactions.aborted(0, 2) == [first]
+    assert ledger.transactions.aborted(end_of_1, end_of_1 + 1) == [first, second]
+    assert ledger.transactions.aborted(end_of_2, 100) == [second]
+    assert ledger.transactions.aborted(end_of_2 + 1, 100) == []
+
+
+def test_what_lies_before_the_start_of_the_log_is_forgotten() -> None:
+    ledger = Ledger()
+    for _ in range(3):
+        ledger.write(1)
+        ledger.finish(1, Marker.ABORT)
+    ledger.transactions.forget_before(6)
+    assert ledger.transactions.aborted(0, 100) == [AbortedTransaction(1, 6, 8)]
+
+
+def test_a_marker_for_nothing_changes_nothing() -> None:
+    ledger = Ledger()
+    ledger.finish(9, Marker.ABORT)
+    assert ledger.stable() == ledger.end
+    assert ledger.transactions.aborted(0, 100) == []
+
+
+STEPS = st.lists(
+    st.tuples(st.integers(1, 4), st.sampled_from(["write", "plain", "commit", "abort"])),
+    max_size=40,
+)
+
+
+@given(STEPS, st.integers(0, 40))
+def test_a_snapshot_and_the_rest_say_what_the_whole_says(
+    steps: list[tuple[int, str]], cut: int
+) -> None:
+    whole, later = Ledger(), Ledger()
+    for number, (producer_id, step) in enumerate(steps):
+        if number == cut:
+            later.transactions = PartitionTransactions.restore(whole.transactions.snapshot())
+        for ledger in (whole, later) if number >= cut else (whole,):
+            if step in ("write", "plain"):
+                ledger.write(producer_id, step == "write")
+            else:
+                ledger.finish(producer_id, Marker[step.upper()])
+        later.end = whole.end
+    if cut < len(steps):
+        assert later.transactions.snapshot() == whole.transactions.snapshot()
+        assert later.stable() == whole.stable()
+
+
+@given(STEPS)
+def test_no_reader_of_committed_records_sees_an_open_one(steps: list[tuple[int, str]]) -> None:
+    ledger = Ledger()
+    opened: dict[int, int] = {}
+    for producer_id, step in steps:
+        if step == "write":
+            opened.setdefault(producer_id, ledger.write(producer_id))
+        elif step != "plain":
+            ledger.finish(producer_id, Marker[step.upper()])
+            opened.pop(producer_id, None)
+        assert ledger.stable() == min([ledger.end, *opened.values()])
+        snapshot = ledger.transactions.snapshot()
+        for visible in range(ledger.end + 1):
+            restored = PartitionTransactions.restore(snapshot)
+            assert restored.last_stable_offset(visible) <= min([visible, *opened.values()])
+
+
+def test_a_marker_reads_back() -> None:
+    for marker in Marker:
+        batch = new_marker(12, 7, 3, marker, NOW)
+        header = read_header(batch)
+        assert read_marker(batch) is marker
+        assert (header.base_offset, header.producer_id, header.producer_epoch) == (12, 7, 3)
+        assert header.is_control
+        assert header.is_transactional
+        assert header.base_sequence == -1
+
+
+def test_a_control_batch_of_another_kind_is_no_marker() -> None:
+    batch = new_batch([Record(0, NOW, b"\0\0\0\2", b"")], control=True)
+    assert read_marker(batch) is None
