@@ -17,12 +17,13 @@ Above: apis/. Below: transactions/, state_log.py, partition.py, coordinator.py (
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
 from kafkaesque.broker.coordinator import Coordinator
 from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.partition_transactions import OpenTransaction
 from kafkaesque.broker.state_log import StateLog
 from kafkaesque.broker.topics import OFFSETS_TOPIC, Topics
 from kafkaesque.errors import ErrorCode, KafkaError
@@ -50,6 +51,8 @@ from kafkaesque.types import Clock, TopicPartition
 logger = logging.getLogger(__name__)
 
 _RETRY_SECONDS = 1.0
+_ANY_CONNECTION = 0
+"""What a write adds by itself may come over any: a producer has one for each of its brokers."""
 
 
 @dataclass(slots=True)
@@ -142,15 +145,13 @@ class Transactions:
         partitions: Iterable[TopicPartition],
         *,
         adds: bool,
-        connection: int,
     ) -> None:
         """Raise unless these partitions are part of the transaction, or become it now."""
+        whose = (transactional_id, producer_id, producer_epoch)
         if adds:
-            error = await self.add(
-                transactional_id, producer_id, producer_epoch, partitions, connection
-            )
+            error = await self.add(*whose, partitions, _ANY_CONNECTION)
         else:
-            error = await self.verify(transactional_id, producer_id, producer_epoch, partitions)
+            error = await self.verify(*whose, partitions)
         if error is not ErrorCode.NONE:
             raise KafkaError(error)
 
@@ -162,7 +163,6 @@ class Transactions:
         partition: TopicPartition,
         *,
         adds: bool,
-        connection: int,
     ) -> None:
         """The same for a batch that is about to be appended, without waiting."""
         known = self.table.by_producer(producer_id) if transactional_id is None else None
@@ -183,7 +183,7 @@ class Transactions:
             return
         token, partitions = self._token(), frozenset((partition,))
         event: Event = (
-            Add(token, producer_id, producer_epoch, partitions, connection)
+            Add(token, producer_id, producer_epoch, partitions, _ANY_CONNECTION)
             if adds
             else Verify(token, producer_id, producer_epoch, partitions)
         )
@@ -223,20 +223,28 @@ class Transactions:
                 self._give(transaction.transactional_id, Tick())
 
     def _reconcile(self) -> None:
-        now_ms = self._clock()
+        """Let the table know what the partitions show, and end what it does not know."""
+        for partition, opened in list(self._open()):
+            if not self._reinstate(partition, opened):
+                logger.warning(
+                    "%s: records of producer %d from offset %d on belong to no transaction "
+                    "that is known: aborted",
+                    partition.name,
+                    opened.producer_id,
+                    opened.first_offset,
+                )
+                whose = opened.producer_id, opened.producer_epoch
+                self._mark(partition, *whose, Marker.ABORT)
+
+    def _open(self) -> Iterator[tuple[Partition, OpenTransaction]]:
         for topic in self._topics:
             for partition in topic.partitions:
                 for opened in partition.open_transactions():
-                    whose = opened.producer_id, opened.producer_epoch
-                    if not self.table.reinstate(*whose, partition.name, now_ms):
-                        logger.warning(
-                            "%s: records of producer %d from offset %d on belong to no transaction "
-                            "that is known: aborted",
-                            partition.name,
-                            opened.producer_id,
-                            opened.first_offset,
-                        )
-                        self._mark(partition, *whose, Marker.ABORT)
+                    yield partition, opened
+
+    def _reinstate(self, partition: Partition, opened: OpenTransaction) -> bool:
+        whose = opened.producer_id, opened.producer_epoch
+        return self.table.reinstate(*whose, partition.name, self._clock())
 
     async def _opened_log(self) -> StateLog:
         """Its topic is made when the first producer asks for it, as in Kafka."""
@@ -338,6 +346,9 @@ class Transactions:
         desk.is_doubtful = False
         transaction = self.table.get(transactional_id)
         if transaction is not None:
+            for partition, opened in self._open():
+                if self.table.by_producer(opened.producer_id) is transaction:
+                    self._reinstate(partition, opened)
             desk.effects.extend(transaction.resume())
         return True
 
@@ -351,9 +362,13 @@ class Transactions:
         waiting, failure = [], None
         for name in effect.partitions:
             partition = self._partition(name)
-            if partition is None or not partition.is_open_for(effect.producer_id):
+            if partition is None:
                 continue
             try:
+                # One that is offline may have lost a marker that it seems to have.
+                partition.check_online()
+                if not partition.is_open_for(effect.producer_id):
+                    continue
                 waiting.append(
                     self._mark(partition, effect.producer_id, effect.producer_epoch, marker)
                 )

@@ -157,7 +157,10 @@ class Transaction:
 
     @property
     def needs_fresh_id(self) -> bool:
-        """May the next Init or End need a new producer id? An Init may take two epochs."""
+        """May the next Init or End need a new producer id? An Init may take two epochs.
+
+        One that comes without, because others were before it in line, is told to come again.
+        """
         return self.is_vacant or self.producer_epoch >= LAST_CLIENT_EPOCH - 1
 
     @property
@@ -206,10 +209,13 @@ class Transaction:
 
     def initialize(self, init: Init, last_identity: Identity | None, now_ms: int) -> None:
         """A producer starts, or starts over, with a new epoch: all before it are fenced."""
-        if self.is_vacant or self.is_exhausted:
+        if not (self.is_vacant or self.is_exhausted):
+            self.producer_epoch += 1
+        elif init.fresh_id >= 0:
             self._rotate(init.fresh_id)
         else:
-            self.producer_epoch += 1
+            self.refuse(init.token, ErrorCode.CONCURRENT_TRANSACTIONS)
+            return
         self.welcome(init, last_identity, now_ms)
 
     def welcome(self, init: Init, last_identity: Identity | None, now_ms: int) -> None:
@@ -234,7 +240,6 @@ class Transaction:
     def bump(self, fresh_id: int) -> None:
         """The transaction ends with a higher epoch, or if there is none, with a new producer id."""
         if self.is_exhausted:
-            assert fresh_id >= 0, "see needs_fresh_id"
             self.next_producer_id = fresh_id
         self._raise_epoch()
 
@@ -280,7 +285,6 @@ class Transaction:
             self._rotate(self.next_producer_id)
 
     def _rotate(self, producer_id: int) -> None:
-        assert producer_id >= 0, "see needs_fresh_id"
         self.previous_producer_id = self.producer_id
         self.producer_id = producer_id
         self.producer_epoch = 0

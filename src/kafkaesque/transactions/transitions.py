@@ -125,9 +125,14 @@ def _is_delayed(transaction: "Transaction", event: Add | End) -> bool:
     return 0 < event.connection < transaction.connection
 
 
+def _lacks_id_error(transaction: "Transaction", event: End) -> ErrorCode:
+    lacks_id = event.bumps and transaction.is_exhausted and event.fresh_id < 0
+    return ErrorCode.CONCURRENT_TRANSACTIONS if lacks_id else ErrorCode.NONE
+
+
 def end_ongoing(transaction: "Transaction", event: End, now_ms: int) -> None:
     """The decision; the answer waits for the markers."""
-    error = _claim_error(transaction, event)
+    error = _claim_error(transaction, event) or _lacks_id_error(transaction, event)
     if not error and not event.bumps and _is_delayed(transaction, event):
         error = ErrorCode.INVALID_TXN_STATE
     if error:
@@ -148,6 +153,7 @@ def end_empty(transaction: "Transaction", event: End, now_ms: int) -> None:
     error = _claim_error(transaction, event)
     if not error and (event.commit or not event.bumps):
         error = ErrorCode.INVALID_TXN_STATE
+    error = error or _lacks_id_error(transaction, event)
     if error:
         transaction.refuse(event.token, error)
         return

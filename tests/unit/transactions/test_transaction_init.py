@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.transactions.driver import FIRST_ID, NOW, P0, TIMEOUT_MS, Driver, at_epoch
 
-from kafkaesque.transactions.events import State, Unwritten
+from kafkaesque.transactions.events import End, Init, State, Unwritten
 from kafkaesque.transactions.transaction import LAST_CLIENT_EPOCH, MAX_EPOCH
 
 
@@ -171,3 +171,19 @@ def test_a_fresh_id_is_needed_for_an_unknown_transaction_and_near_the_last_epoch
     assert not at_epoch(0).transaction.needs_fresh_id
     assert not at_epoch(LAST_CLIENT_EPOCH - 2).transaction.needs_fresh_id
     assert at_epoch(LAST_CLIENT_EPOCH - 1).transaction.needs_fresh_id
+
+
+def test_who_comes_without_a_fresh_id_where_one_is_needed_has_to_come_again() -> None:
+    unknown = Driver()
+    assert unknown.handle(Init(1, TIMEOUT_MS)) == "concurrent"
+    assert unknown.transaction.is_vacant
+    driver = at_epoch(LAST_CLIENT_EPOCH)
+    mine = driver.identity()
+    assert driver.handle(Init(1, TIMEOUT_MS)) == "concurrent"
+    assert driver.handle(End(2, *mine, commit=False, bumps=True)) == "concurrent"
+    driver.add(P0)
+    assert driver.handle(End(3, *mine, commit=True, bumps=True)) == "concurrent"
+    assert driver.handle(Init(4, TIMEOUT_MS)) == "PrepareAbort!+markers"
+    assert driver.written() == "CompleteAbort+concurrent"
+    assert driver.init() == "Empty!+ok"
+    assert driver.told() == (FIRST_ID + 1, 0)

@@ -117,7 +117,6 @@ def _admit(
             header.producer_epoch,
             partition.name,
             adds=ctx.version >= _ADDS_FROM,
-            connection=ctx.connection,
         )
     except KafkaError as error:
         raise KafkaError(_as_said_by_produce(ctx.version, error.code), error.message) from error

@@ -70,11 +70,9 @@ async def _admit(ctx: Context, request: TxnOffsetCommitRequest) -> ErrorCode:
     producer = (request.transactional_id, request.producer_id, request.producer_epoch)
     adds = ctx.version >= _ADDS_FROM
     try:
-        await transactions.check(
-            *producer, {OFFSETS_PARTITION}, adds=adds, connection=ctx.connection
-        )
+        await transactions.check(*producer, {OFFSETS_PARTITION}, adds=adds)
         # It may have ended since the answer was given.
-        transactions.admit(*producer, OFFSETS_PARTITION, adds=False, connection=ctx.connection)
+        transactions.admit(*producer, OFFSETS_PARTITION, adds=False)
     except KafkaError as refused:
         return _as_told(ctx.version, refused.code)
     return _member_error(ctx, request)
