@@ -28,9 +28,12 @@ from kafkaesque.log.files import Files
 SETTINGS = {
     # Every few operations a segment is rolled, an index and a snapshot are written.
     "log.segment.bytes": "1500",
+    "offsets.topic.segment.bytes": "1500",
+    "transaction.state.log.segment.bytes": "1500",
     "log.index.interval.bytes": "200",
     "log.flush.offset.checkpoint.interval.ms": "4",
     "log.retention.check.interval.ms": "7",
+    "log.cleaner.backoff.ms": "5",
 }
 
 

@@ -2,7 +2,7 @@
 
 In each life the broker starts over what the disk may then hold, `judge` looks at everything, and
 `load` goes on until the power is cut at some file operation. The last life is left alone.
-Above: test_broker_power_cuts.py, test_transaction_power_cuts.py. Below: power.py.
+Above: test_broker_power_cuts.py, test_torn_transactions.py. Below: power.py.
 """
 
 import asyncio

@@ -5,7 +5,7 @@ carry. It is told to be committed or aborted, or is left in doubt. Whatever the 
 committed records sees each transaction in both partitions or in neither; those told committed, none
 of those told aborted or never asked to commit; in order, and none twice; and the group's offset is
 that of the last.
-Above: test_transaction_power_cuts.py. Below: power.py.
+Above: test_torn_transactions.py. Below: power.py.
 """
 
 import random

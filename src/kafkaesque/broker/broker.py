@@ -108,13 +108,15 @@ class Broker:
         """Begin what has to be done from time to time."""
         checkpoint_ms = self.config["log.flush.offset.checkpoint.interval.ms"]
         retention_ms = self.config["log.retention.check.interval.ms"]
+        offsets_ms = self.config["offsets.retention.check.interval.ms"]
         cleaner_ms = self.config["log.cleaner.backoff.ms"]
         for seconds, work in (
             (checkpoint_ms / 1000, self._checkpoint),
             (retention_ms / 1000, self._enforce_retention),
             (cleaner_ms / 1000, self.cleaner.clean),
             (_REVIVE_SECONDS, self.storage.revive),
-            (_EXPIRE_SECONDS, self._expire),
+            (_EXPIRE_SECONDS, self._expire_producers),
+            (offsets_ms / 1000, self._expire_offsets),
             (_TRANSACTION_SECONDS, self.transactions.tick),
         ):
             self._regular_work.append(asyncio.create_task(self._every(seconds, work)))
@@ -145,11 +147,16 @@ class Broker:
         self.topics.journal = self.metadata
         self.metadata.load()
         if OFFSETS_TOPIC not in self.topics:
-            await self.topics.create_internal(OFFSETS_TOPIC, _INTERNAL)
+            await self._create_internal(OFFSETS_TOPIC, "offsets.topic.segment.bytes")
         offsets = StateLog(self.topics.named(OFFSETS_TOPIC).partition(0), self.clock)
         self.coordinator = Coordinator.load(offsets, self._group_config(), self.clock)
         await self._finish_deletions()
         await self._load_transactions()
+
+    async def _create_internal(self, name: str, segment_bytes: str) -> None:
+        """Small segments: the cleaner leaves the last one alone, and a start has to read it."""
+        overrides = {**_INTERNAL, "segment.bytes": str(self.config[segment_bytes])}
+        await self.topics.create_internal(name, overrides)
 
     async def _load_transactions(self) -> None:
         config = TransactionConfig(
@@ -169,7 +176,9 @@ class Broker:
 
     async def _open_transaction_log(self) -> StateLog:
         if TRANSACTIONS_TOPIC not in self.topics:
-            await self.topics.create_internal(TRANSACTIONS_TOPIC, _INTERNAL)
+            await self._create_internal(
+                TRANSACTIONS_TOPIC, "transaction.state.log.segment.bytes"
+            )
         return StateLog(self.topics.named(TRANSACTIONS_TOPIC).partition(0), self.clock)
 
     async def _finish_deletions(self) -> None:
@@ -204,11 +213,13 @@ class Broker:
                 partition.enforce_retention(now_ms)
         await self.storage.checkpoint_log_starts()
 
-    async def _expire(self) -> None:
+    async def _expire_producers(self) -> None:
         silent_since = self.clock() - self.config["producer.id.expiration.ms"]
         for topic in self.topics:
             for partition in topic.partitions:
                 partition.producers.expire(silent_since)
+
+    async def _expire_offsets(self) -> None:
         await self.coordinator.expire(self.config["offsets.retention.minutes"] * 60_000)
 
     async def _every(self, seconds: float, work: Callable[[], Awaitable[None]]) -> None:

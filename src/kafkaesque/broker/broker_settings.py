@@ -298,6 +298,27 @@ BROKER_SETTINGS = table(
             at_least(0),
         ),
         Setting(
+            "offsets.topic.segment.bytes",
+            Kind.INT,
+            str(16 << 20),
+            "Segments of __consumer_offsets: what the cleaner leaves alone, and a start reads.",
+            at_least(1),
+        ),
+        Setting(
+            "transaction.state.log.segment.bytes",
+            Kind.INT,
+            str(16 << 20),
+            "Segments of __transaction_state, likewise.",
+            at_least(1),
+        ),
+        Setting(
+            "offsets.retention.check.interval.ms",
+            Kind.LONG,
+            "600000",
+            "Time between two searches for offsets that nobody uses any more.",
+            at_least(1),
+        ),
+        Setting(
             "offsets.retention.minutes",
             Kind.INT,
             "10080",

@@ -73,9 +73,11 @@ class Producers:
         error.
         """
         producer = self._producers.get(header.producer_id)
-        if producer is None or header.base_sequence < 0:
+        if producer is None:
             return None
         self.check_epoch(header.producer_id, header.producer_epoch)
+        if header.base_sequence < 0:
+            return None
         if header.producer_epoch > producer.epoch:
             if header.base_sequence != 0:
                 raise _out_of_order(header, 0)
