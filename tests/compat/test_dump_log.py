@@ -1,4 +1,4 @@
-"""Kafka's own kafka-dump-log reads our files: topics, indexes, offsets topic, metadata log.
+"""Kafka's own kafka-dump-log reads our files: topics, indexes, offsets, transactions, metadata.
 
 The broker was killed and started again in the middle, and stopped in the end, so the files hold
 what recovery left too.
@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import foreign
 from tests.compat import reference
 from tests.compat.drivers import CODECS, KAFKA_PYTHON
 from tests.compat.dump_log import Dump, dump
 from tests.compat.peer import running_peer
+from tests.e2e.test_transactions import send, transactional
 
 pytestmark = [pytest.mark.compat, pytest.mark.timeout(600)]
 
 TOPIC, GROUP, COMMITTED = "dumped", "dumping-group", 7
+TRANSACTIONAL = "dumping-transactions"
 SMALL = [[f"key-{number}", f"value-{number}"] for number in range(4)]
 LARGE = [[f"large-{number}", "x" * 100_000] for number in range(12)]
 CONFIGS = {"segment.bytes": str(1 << 20), "index.interval.bytes": "100"}
@@ -30,6 +33,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         for codec in CODECS:
             reference.run(peer.bootstrap, "produce", **_batch(codec, SMALL))
         reference.run(peer.bootstrap, "consume_group", group=GROUP, topic=TOPIC, count=COMMITTED)
+        _transactions(peer.bootstrap)
         peer.kill()
         peer.start()
         KAFKA_PYTHON.run(peer.bootstrap, "produce", **_batch("none", SMALL))
@@ -93,6 +97,28 @@ def test_the_offsets_topic_holds_the_group(data_dir: Path) -> None:
     assert "consumer" in {group["protocolType"] for group in groups}
 
 
+def test_the_transaction_log_holds_every_state(data_dir: Path) -> None:
+    files = (data_dir / "__transaction_state-0").glob("*.log")
+    decoded = dump(files, "--transaction-log-decoder")
+    assert decoded.faults == []
+    assert {str(_key(record.key)) for record in decoded.records} == {
+        str({"transactionalId": TRANSACTIONAL})
+    }
+    states = [
+        json.loads(each.payload or "")["data"]["transactionStatus"] for each in decoded.records
+    ]
+    empty, ongoing, prepare_commit, prepare_abort, complete_commit, complete_abort = range(6)
+    committed = [ongoing, prepare_commit, complete_commit]
+    assert states == [empty, *committed, ongoing, prepare_abort, complete_abort]
+
+
+def test_markers_end_what_was_committed_and_what_was_aborted(data_dir: Path) -> None:
+    decoded = dump((data_dir / "transacted-0").glob("*.log"), "--print-data-log")
+    assert decoded.faults == []
+    assert [record.payload for record in decoded.records if record.key is None][:2] == ["a", "b"]
+    assert [batch.count for batch in decoded.batches] == [1, 1, 1, 1]
+
+
 def test_the_metadata_log_holds_topic_partition_and_configs(data_dir: Path) -> None:
     files = (data_dir / "__cluster_metadata-0").glob("*.log")
     decoded = dump(files, "--cluster-metadata-decoder")
@@ -124,6 +150,16 @@ def test_the_judge_notices_a_damaged_byte(data_dir: Path, tmp_path: Path) -> Non
 def _batch(codec: str, records: list[list[str]]) -> dict[str, Any]:
     place = {"topic": TOPIC, "partition": 0}
     return {**place, "codec": codec, "headers": [["source", "compat"]], "records": records}
+
+
+def _transactions(bootstrap: str) -> None:
+    """One that is committed, and one that is aborted."""
+    foreign.create_topic(bootstrap, "transacted")
+    producer = transactional(bootstrap, TRANSACTIONAL)
+    for value, end in (("a", producer.commit_transaction), ("b", producer.abort_transaction)):
+        producer.begin_transaction()
+        send(producer, "transacted", [value])
+        end(foreign.TIMEOUT_S)
 
 
 def _key(key: str | None) -> Any:
