@@ -1,14 +1,15 @@
 """Semantics that brokers get wrong: each point of the list is a named test with a foreign client.
 
-The numbers are those of the list; 4 and 11 belong to transactions. Where a client hides what really
-comes over the wire, a raw request beside it looks. With KAFKAESQUE_COMPAT_PEER=apache the same
-tests run against Apache Kafka, and hold there too.
+The numbers are those of the list. Where a client hides what really comes over the wire, a raw
+request beside it looks. With KAFKAESQUE_COMPAT_PEER=apache the same tests run against Apache Kafka,
+and hold there too, but for 11 with producers from before KIP-890.
 """
 
 import asyncio
 import os
 import signal
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +26,26 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import ConfigSource, OffsetSpec, ResourceType
 from tests import foreign
+from tests.compat.apache_kafka import ApacheKafka
 from tests.compat.cooperative_member import CooperativeMember
 from tests.compat.peer import Peer, running_peer
+from tests.e2e.test_transactions import committed, read, send, transactional
 from tests.kafka_python import KafkaConsumer, KafkaProducer, OffsetAndMetadata
 from tests.kafka_python import TopicPartition as PythonTopicPartition
 from tests.steady_writer import SteadyWriter
 from tests.wire.client import RawClient
 from tests.wire.requests import batch, fetch, produce
+from tests.wire.transactional import (
+    NEW,
+    OLD,
+    RawProducer,
+    Versions,
+    find_coordinator,
+    patiently,
+)
 
 from kafkaesque.broker.server import wall_clock
+from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.fetch import FetchResponse
 from kafkaesque.protocol.messages.list_offsets import (
     ListOffsetsPartition,
@@ -129,6 +141,51 @@ def test_03_offset_fetch_of_an_unknown_group_in_every_version(peer: Peer, versio
     (partition,) = group.topics[0].partitions
     assert (group.error_code, partition.error_code) == (0, 0)
     assert (partition.committed_offset, partition.metadata) == (-1, "")
+
+
+def test_04_committed_readers_stop_at_the_first_open_transaction(peer: Peer) -> None:
+    topic = foreign.create_topic(peer.bootstrap)
+    foreign.produce(peer.bootstrap, topic, ["plain"])
+    first, second = (transactional(peer.bootstrap, foreign.name("txn")) for _ in range(2))
+    for producer, value in ((first, "aborted"), (second, "committed")):
+        producer.begin_transaction()
+        send(producer, topic, [value])
+    second.commit_transaction(foreign.TIMEOUT_S)
+    foreign.until(lambda: committed(peer.bootstrap, topic) == ["plain"])
+    first.abort_transaction(foreign.TIMEOUT_S)
+    foreign.until(lambda: committed(peer.bootstrap, topic) == ["plain", "committed"])
+    everything = read(peer.bootstrap, topic, "read_uncommitted")
+    assert everything == ["plain", "aborted", "committed"]
+
+
+@pytest.mark.parametrize("versions", [OLD, NEW], ids=["old", "new"])
+def test_11_a_delayed_end_does_not_touch_the_next_transaction(
+    peer: Peer, versions: Versions
+) -> None:
+    """It arrives over the connection that its producer has long given up."""
+    if versions is OLD and isinstance(peer, ApacheKafka):
+        pytest.skip("NOT HELD by Apache Kafka for producers from before KIP-890")
+    topic = foreign.create_topic(peer.bootstrap)
+    foreign.produce(peer.bootstrap, topic, ["plain"])
+    with RawClient(peer.bootstrap) as lost, RawClient(peer.bootstrap) as current:
+        producer = RawProducer(current, foreign.name("txn"), versions)
+        find_coordinator(current, producer.transactional_id)
+        assert patiently(producer.init) is ErrorCode.NONE
+        delayed = producer.over(lost)
+        for value in (b"first", b"second"):
+            if versions is OLD:
+                assert patiently(lambda: producer.add(topic, 0)) is ErrorCode.NONE
+            assert patiently(partial(_sent, producer, topic, value)) is ErrorCode.NONE
+            if value == b"first":
+                assert patiently(lambda: producer.end(commit=True)) is ErrorCode.NONE
+        assert delayed.end(commit=True) is not ErrorCode.NONE or versions is NEW
+        assert committed(peer.bootstrap, topic) == ["plain", "first"]
+        assert patiently(lambda: producer.end(commit=False)) is ErrorCode.NONE
+    assert committed(peer.bootstrap, topic) == ["plain", "first"]
+
+
+def _sent(producer: RawProducer, topic: str, value: bytes) -> ErrorCode:
+    return ErrorCode(producer.send(topic, 0, [value]).error_code)
 
 
 @pytest.mark.parametrize("together", [True, False], ids=["one batch", "a batch each"])
