@@ -157,7 +157,7 @@ class Transactions:
 
     def admit(
         self,
-        transactional_id: str | None,
+        transactional_id: str,
         producer_id: int,
         producer_epoch: int,
         partition: TopicPartition,
@@ -165,8 +165,6 @@ class Transactions:
         adds: bool,
     ) -> None:
         """The same for a batch that is about to be appended, without waiting."""
-        known = self.table.by_producer(producer_id) if transactional_id is None else None
-        transactional_id = known.transactional_id if known else transactional_id or ""
         desk = self._desks.get(transactional_id)
         if desk is not None and desk.is_busy:
             # Even if it is going on: its beginning may still be on its way to the disk.

@@ -33,6 +33,7 @@ from kafkaesque.records.compression import Codec
 
 _ATTRIBUTES = 22
 _TRANSACTIONAL = 0x10
+_ABORTABLE_FROM = 11
 _ADDS_FROM = 12
 _ZSTD = bytes([Codec.ZSTD])
 
@@ -109,6 +110,9 @@ def _admit(
     if request.acks != -1:
         message = f"acks={request.acks}: a transaction needs acks=all"
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, message)
+    if request.transactional_id is None:
+        message = "a batch of a transaction in a request that does not name it"
+        raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, message)
     header = read_header(records)
     try:
         ctx.broker.transactions.admit(
@@ -126,6 +130,8 @@ def _as_said_by_produce(version: int, error: ErrorCode) -> ErrorCode:
     """What producers understand here: earlier ones know neither a retry nor a way back."""
     if error is ErrorCode.PRODUCER_FENCED:
         return ErrorCode.INVALID_PRODUCER_EPOCH
+    if error is ErrorCode.INVALID_TXN_STATE and version >= _ABORTABLE_FROM:
+        return ErrorCode.TRANSACTION_ABORTABLE
     if error is ErrorCode.CONCURRENT_TRANSACTIONS and version < _ADDS_FROM:
         return ErrorCode.NOT_ENOUGH_REPLICAS
     return error
