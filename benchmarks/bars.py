@@ -82,6 +82,8 @@ BARS = (
     *_own("acknowledgement, cold reader to alone, p99", "×", at_most=2),
     *_ours(f"produce {SMALL}", "MB/s", at_least=1.3),
     *_ours(f"produce {SMALL}", "CPU-s/GB", at_most=0.4),
+    *_ours("transactions, librdkafka", "per s", at_least=1),
+    *_ours("transactions, Java", "per s", at_least=1),
     *_own("loop delay at most", "ms", at_most=20),
 )
 

@@ -6,6 +6,7 @@ from benchmarks.figures.partitions import PARTITIONS
 from benchmarks.figures.rate import LOADS_FIGURE, RATE, RATE_WARM
 from benchmarks.figures.start import START
 from benchmarks.figures.topics import TOPICS_FIGURE
+from benchmarks.figures.transactions import TRANSACTIONS_FIGURE
 from benchmarks.figures.trip import TRIP, TRIP_WARM
 from benchmarks.figures.volume import VOLUME
 
@@ -21,4 +22,5 @@ FIGURES = (
     COLD,
     LOADS_FIGURE,
     TOPICS_FIGURE,
+    TRANSACTIONS_FIGURE,
 )

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 
 import pytest
+from confluent_kafka import Producer
 from tests import foreign
 from tests.commands import Commands, Done
 from tests.compat.apache_kafka import ApacheKafka
@@ -105,6 +106,21 @@ def test_settings_are_changed(commands: Commands, topic: str) -> None:
     commands.succeed("topic", "alter-config", topic, "--delete", "retention.ms")
     rows = commands.succeed("topic", "describe", topic).rows
     assert "retention.ms" not in [row[0] for row in rows]
+
+
+def test_a_compacted_topic_shows_when_the_cleaner_runs_and_what_it_has_left(
+    commands: Commands,
+) -> None:
+    name = foreign.create_topic(commands.bootstrap, configs={"cleanup.policy": "compact"})
+    producer = Producer({"bootstrap.servers": commands.bootstrap, "log_level": 0})
+    producer.produce(name, "x" * 1000, key="k")
+    producer.flush(foreign.TIMEOUT_S)
+    rows = commands.succeed("topic", "describe", name).rows
+    assert ["min.cleanable.dirty.ratio", "0.5", "false", "false"] in rows
+    assert rows[-2][-4:] == ["Log", "Start", "Offset", "Size"]
+    high_watermark, start, size = rows[-1][-3:]
+    assert (high_watermark, start) == ("1", "0")
+    assert int(size) > 1000
 
 
 def test_what_is_refused_is_named(commands: Commands, topic: str) -> None:

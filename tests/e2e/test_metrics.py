@@ -22,7 +22,7 @@ from kafkaesque.embedded.thread import BrokerThread
 
 TIMEOUT_S = foreign.TIMEOUT_S
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
-LINE = re.compile(r"([a-z_]+(?:\{[a-z]+=\"[^\"]*\"\})?) (\S+)")
+LINE = re.compile(r"([a-z_]+(?:\{[a-z]+=\"[^\"]*\"(?:,[a-z]+=\"[^\"]*\")*\})?) (\S+)")
 
 Figures = dict[str, float]
 

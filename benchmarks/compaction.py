@@ -1,0 +1,216 @@
+"""`python -m benchmarks.compaction`: a table of 100,000 keys, written 100 times over, is compacted.
+
+Fills a topic, then has it compacted by setting cleanup.policy=compact, and reads it from the start:
+what is left must equal a dict of what was written. Prints how long the pass took, how much memory
+its child process needed for a key, and how long a durable produce to another topic takes meanwhile,
+beside the same before. The probe waits for each record before it sends the next.
+"""
+
+import argparse
+import re
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from urllib.request import urlopen
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+from tests import foreign
+from tests.broker_process import BrokerProcess, free_port
+
+TABLE, FEW, PROBE = "table", "few", "probe"
+SETTINGS = ("log.cleaner.backoff.ms=500", "log.flush.offset.checkpoint.interval.ms=1000")
+_VALUE = b"%012d" + b"." * 88
+_LOOK_SECONDS = 0.01
+
+
+@dataclass
+class Child:
+    """The cleaner's child process, as seen from outside."""
+
+    pid: int
+    first_seen: float
+    last_seen: float
+    peak_bytes: int = 0
+
+    @property
+    def seconds(self) -> float:
+        return self.last_seen - self.first_seen
+
+
+@dataclass
+class Watch:
+    """Looks for children of the broker all the time."""
+
+    broker_pid: int
+    children: dict[int, Child] = field(default_factory=dict)
+    is_over: threading.Event = field(default_factory=threading.Event)
+
+    def run(self) -> None:
+        path = Path(f"/proc/{self.broker_pid}/task/{self.broker_pid}/children")
+        while not self.is_over.wait(_LOOK_SECONDS):
+            for pid in map(int, path.read_text().split()):
+                self._see(pid, time.perf_counter())
+
+    def _see(self, pid: int, now: float) -> None:
+        child = self.children.setdefault(pid, Child(pid, now, now))
+        try:
+            status = Path(f"/proc/{pid}/status").read_text()
+        except OSError:
+            return
+        child.last_seen = now
+        if peak := re.search(r"VmHWM:\s+(\d+) kB", status):
+            child.peak_bytes = max(child.peak_bytes, int(peak[1]) * 1024)
+
+
+@dataclass(frozen=True)
+class Latency:
+    p50_ms: float
+    p99_ms: float
+    count: int
+
+
+def probe(bootstrap: str, is_over: Callable[[], bool]) -> Latency:
+    """How long a durable record takes, one after the other."""
+    producer = Producer({"bootstrap.servers": bootstrap, "acks": "all", "linger.ms": 0})
+    times: list[float] = []
+    while not is_over():
+        start = time.perf_counter()
+        producer.produce(PROBE, bytes(1024), partition=0)
+        producer.flush(60)
+        times.append((time.perf_counter() - start) * 1000)
+        time.sleep(0.002)
+    times.sort()
+    return Latency(times[len(times) // 2], times[len(times) * 99 // 100], len(times))
+
+
+def fill(bootstrap: str, topic: str, records: int, keys: int) -> dict[bytes, bytes]:
+    """What somebody who reads all of it holds."""
+    random, values = Random(records), {}
+    producer = Producer(
+        {
+            "bootstrap.servers": bootstrap,
+            "linger.ms": 20,
+            "batch.size": 100_000,
+            "queue.buffering.max.kbytes": 200_000,
+        }
+    )
+    for number in range(records):
+        key, value = b"key-%07d" % random.randrange(keys), _VALUE % number
+        while True:
+            try:
+                producer.produce(topic, value, key, partition=0)
+                break
+            except BufferError:
+                producer.poll(0.05)
+        values[key] = value
+    producer.flush(120)
+    return values
+
+
+def read(bootstrap: str, topic: str) -> tuple[dict[bytes | None, bytes | None], int]:
+    consumer = Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": "check", "enable.partition.eof": True}
+    )
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    values: dict[bytes | None, bytes | None] = {}
+    count = 0
+    while True:
+        for message in consumer.consume(10_000, 0.5):
+            if message.error():
+                consumer.close()
+                return values, count
+            values[message.key()] = message.value()
+            count += 1
+
+
+def runs(metrics_url: str, topic: str) -> int:
+    with urlopen(metrics_url, timeout=60) as page:
+        text = page.read().decode()
+    found = re.search(rf'cleaner_runs_total{{topic="{topic}",partition="0"}} (\d+)', text)
+    return int(found[1]) if found else 0
+
+
+def size_of(broker: BrokerProcess, topic: str) -> int:
+    return sum(path.stat().st_size for path in broker.segments(topic))
+
+
+def compacted(broker: BrokerProcess, metrics_url: str, topic: str) -> None:
+    """Have a topic compacted, and return when it is."""
+    foreign.alter(broker.bootstrap, topic, "cleanup.policy", "compact")
+    while not runs(metrics_url, topic):
+        time.sleep(0.5)
+
+
+def run(records: int, keys: int, quiet_seconds: float) -> None:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}/metrics"
+    options = [f"--metrics-port={port}", *(f"--set={setting}" for setting in SETTINGS)]
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        BrokerProcess(Path(directory) / "data", *options) as broker,
+    ):
+        bootstrap = broker.bootstrap
+        configs = {"segment.bytes": str(32 << 20), "write.caching": "true"}
+        small = {"segment.bytes": "1024"}
+        for topic, given in ((TABLE, configs), (FEW, small), (PROBE, {})):
+            foreign.create_topic(bootstrap, topic, configs=given)
+        watch = Watch(broker.pid)
+        threading.Thread(target=watch.run, daemon=True).start()
+        fill(bootstrap, FEW, 1000, 10)
+        compacted(broker, url, FEW)
+        (least,) = watch.children.values()
+
+        start = time.perf_counter()
+        expected = fill(bootstrap, TABLE, records, keys)
+        print(f"{records:,} records of {keys:,} keys, {size_of(broker, TABLE) / 1e6:,.0f} MB")
+        print(f"written in                    {time.perf_counter() - start:6.1f} s")
+        time.sleep(3)
+        before = _during(bootstrap, lambda: time.sleep(quiet_seconds))
+        during = _during(bootstrap, lambda: compacted(broker, url, TABLE))
+        watch.is_over.set()
+        child = max(watch.children.values(), key=lambda each: each.seconds)
+        per_key = (child.peak_bytes - least.peak_bytes) / keys
+        print(f"compacted in                  {child.seconds:6.1f} s")
+        print(f"bytes left                    {size_of(broker, TABLE) / 1e6:6.1f} MB")
+        print(f"memory of the child           {child.peak_bytes / 1e6:6.1f} MB")
+        print(f"  without keys                {least.peak_bytes / 1e6:6.1f} MB")
+        print(f"  for a key                   {per_key:6.0f} bytes")
+        for name, latency in (("quiet", before), ("meanwhile", during)):
+            print(
+                f"durable produce, {name:9}    {latency.p50_ms:6.2f} ms p50, "
+                f"{latency.p99_ms:6.2f} ms p99 of {latency.count}"
+            )
+        print(f"ratio of the p99              {during.p99_ms / before.p99_ms:6.2f}")
+        values, count = read(bootstrap, TABLE)
+        print(f"records read                  {count:,}")
+        print(f"equals a dict                 {values == expected}")
+
+
+def _during(bootstrap: str, work: Callable[[], None]) -> Latency:
+    """The latency of the probe while something else goes on."""
+    is_over = threading.Event()
+
+    def body() -> None:
+        try:
+            work()
+        finally:
+            is_over.set()
+
+    thread = threading.Thread(target=body)
+    thread.start()
+    latency = probe(bootstrap, is_over.is_set)
+    thread.join()
+    return latency
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--records", type=int, default=10_000_000)
+    parser.add_argument("--keys", type=int, default=100_000)
+    parser.add_argument("--quiet-seconds", type=float, default=20)
+    arguments = parser.parse_args()
+    run(arguments.records, arguments.keys, arguments.quiet_seconds)
