@@ -176,9 +176,7 @@ class Broker:
 
     async def _open_transaction_log(self) -> StateLog:
         if TRANSACTIONS_TOPIC not in self.topics:
-            await self._create_internal(
-                TRANSACTIONS_TOPIC, "transaction.state.log.segment.bytes"
-            )
+            await self._create_internal(TRANSACTIONS_TOPIC, "transaction.state.log.segment.bytes")
         return StateLog(self.topics.named(TRANSACTIONS_TOPIC).partition(0), self.clock)
 
     async def _finish_deletions(self) -> None:

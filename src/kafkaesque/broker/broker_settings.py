@@ -17,6 +17,7 @@ from kafkaesque.broker.settings import (
     only,
     table,
 )
+from kafkaesque.log.compaction import BYTES_PER_KEY
 
 BROKER_SETTINGS = table(
     (
@@ -154,7 +155,7 @@ BROKER_SETTINGS = table(
             "log.cleaner.dedupe.buffer.size",
             Kind.LONG,
             str(128 << 20),
-            "Memory for the keys of one pass of compaction: at most 192 bytes each.",
+            f"Memory for the keys of one pass of compaction: {BYTES_PER_KEY} bytes each.",
             at_least(1),
             dynamic=True,
         ),

@@ -9,6 +9,7 @@ The metadata log is no topic of `topics`, and never comes here: its records have
 Above: broker.py. Below: compactors.py, log/cleanable.py.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ from kafkaesque.types import Clock
 logger = logging.getLogger(__name__)
 
 _MAX_DOUBLINGS = 8
+_LOOKED_AT_PER_TURN = 64
+"""Others are heard in between: there may be thousands."""
 
 
 @dataclass(slots=True)
@@ -94,10 +97,10 @@ class Cleaner:
     async def clean(self) -> None:
         """Compact whatever is worth it."""
         while not self._is_stopping and self._config["log.cleaner.enable"]:
-            chosen = self._choose()
+            chosen = await self._choose()
             if chosen is None:
                 return
-            await self._clean(*chosen)
+            await self._clean(chosen)
 
     def stop(self) -> None:
         """The broker is stopping: what is under way ends soon, with nothing done."""
@@ -118,7 +121,8 @@ class Cleaner:
         )
 
     def metrics(self) -> Iterator[Metric]:
-        states = [(partition, self.state(partition)) for partition in self._compacted()]
+        online = [partition for partition in self._compacted() if partition.offline is None]
+        states = [(partition, self.state(partition)) for partition in online]
         for name, kind, about, value in _METRICS:
             samples = [Sample(_labels(partition), value(state)) for partition, state in states]
             yield Metric(f"kafkaesque_cleaner_{name}", kind, about, samples)
@@ -126,27 +130,29 @@ class Cleaner:
     def _compacted(self) -> Iterator[Partition]:
         for topic in list(self._topics):
             if topic.config.compacted:
-                yield from (p for p in topic.partitions if p.offline is None)
+                yield from topic.partitions
 
     def _history(self, partition: Partition) -> _History:
         return self._histories.setdefault(partition, _History())
 
-    def _choose(self) -> tuple[Partition, Cleanable] | None:
+    async def _choose(self) -> Partition | None:
         """The partition with the largest share of dirty bytes, of those that are worth a pass."""
         now_ms = self._clock()
-        found: list[tuple[Partition, Cleanable]] = []
-        for partition in self._compacted():
-            if self._history(partition).retry_at_ms > now_ms:
+        best: tuple[float, Partition | None] = -1.0, None
+        for number, partition in enumerate(self._compacted()):
+            if number % _LOOKED_AT_PER_TURN == 0:
+                await asyncio.sleep(0)
+            if partition.offline is not None or self._history(partition).retry_at_ms > now_ms:
                 continue
             try:
                 self._seal(partition, now_ms)
-                candidate = self._cleanable(partition, now_ms)
+                found = self._cleanable(partition, now_ms)
             except (OSError, KafkaError) as error:
                 self._failed(partition, str(error))
                 continue
-            if candidate.is_worth_it(partition.log.config):
-                found.append((partition, candidate))
-        return max(found, key=lambda each: each[1].dirty_ratio, default=None)
+            if found.is_worth_it(partition.log.config) and found.dirty_ratio > best[0]:
+                best = found.dirty_ratio, partition
+        return best[1]
 
     def _seal(self, partition: Partition, now_ms: int) -> None:
         """Nobody may append any more, and then no roll would come: the lag is a promise."""
@@ -161,10 +167,10 @@ class Cleaner:
         cleaned_to = self._storage.cleaned_offsets.get(partition.name, log.log_start_offset)
         return cleanable(log, cleaned_to, limit, now_ms)
 
-    async def _clean(self, partition: Partition, found: Cleanable) -> None:
-        work = self._work(partition, found)
+    async def _clean(self, partition: Partition) -> None:
         try:
-            done = await self._compactor.compact(work)
+            work = self._work(partition)
+            done = await self._compactor.compact(work) if work is not None else None
             if done is None:
                 self._try_later(partition)
             else:
@@ -177,7 +183,11 @@ class Cleaner:
             if not self._is_stopping:
                 self._failed(partition, str(error))
 
-    def _work(self, partition: Partition, found: Cleanable) -> Work:
+    def _work(self, partition: Partition) -> Work | None:
+        """None: what there was to do a moment ago is gone."""
+        found = self._cleanable(partition, self._clock())
+        if not found.dirty_bytes:
+            return None
         start, end = found.segments[0].base_offset, found.segments[-1].next_offset
         producers = partition.producers
         rules = Rules(

@@ -102,15 +102,14 @@ class DiskCompactor:
         self._runner = runner
 
     async def compact(self, work: Work) -> Done | None:
+        is_in_place = False
         try:
             result = await self._runner.run(_request(self._storage.path, work))
-        except CompactionError:
-            await self._storage.remove_cleaned(work.partition)
-            raise
-        if not await self._swap_in(work, result):
-            await self._storage.remove_cleaned(work.partition)
-            return None
-        return Done(result.cleaned_to, result.figures)
+            is_in_place = await self._swap_in(work, result)
+        finally:
+            if not is_in_place:
+                await self._storage.remove_cleaned(work.partition)
+        return Done(result.cleaned_to, result.figures) if is_in_place else None
 
     async def _swap_in(self, work: Work, result: Result) -> bool:
         """In order: a tombstone must not go while what it deleted is still there."""

@@ -13,8 +13,8 @@ The decision is the PREPARE_* record: once it is durable it is never taken back,
 markers written. An ending that bumps raises the epoch with the decision, so the markers and the
 next transaction have the new one. An ONGOING record need not be durable: after a crash the
 partitions themselves show which transactions are open (`reinstate`). That is unambiguous only if an
-open transaction of the decision's own epoch cannot be the next one already, so after an ending that
-did not bump, the next transaction begins with a durable record.
+open transaction of the decision's own epoch cannot be the next one already, so an ending that did
+not bump is stored durably before the next transaction may begin.
 
 Above: the broker's transaction coordinator. Below: transitions.py, events.py.
 """
@@ -262,7 +262,6 @@ class Transaction:
         """All markers are written: forget the partitions."""
         self._finish()
         self.updated_ms = now_ms
-        self.store(durable=False)
 
     def abort_nothing(self, now_ms: int) -> None:
         """An abort without partitions has no markers to wait for; its epoch has to last, though."""

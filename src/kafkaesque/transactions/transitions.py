@@ -87,13 +87,11 @@ def add(transaction: "Transaction", event: Add, now_ms: int) -> None:
 
 
 def _take_in(transaction: "Transaction", event: Add, now_ms: int) -> None:
-    ended = transaction.state in (State.COMPLETE_COMMIT, State.COMPLETE_ABORT)
-    durable = ended and not transaction.has_bumped
     if transaction.state is not State.ONGOING:
         transaction.begin(now_ms)
     transaction.partitions |= event.partitions
     transaction.updated_ms = now_ms
-    transaction.store(durable)
+    transaction.store(durable=False)
 
 
 def add_prepared(transaction: "Transaction", event: Add, now_ms: int) -> None:
@@ -206,11 +204,13 @@ def _is_due(transaction: "Transaction", now_ms: int) -> bool:
 
 
 def written(transaction: "Transaction", event: Written, now_ms: int) -> None:
+    """The producer need not wait until this is stored; its next transaction does."""
     transaction.complete(now_ms)
     waiting, transaction.waiting = transaction.waiting, None
     if isinstance(waiting, End):
         _answer_end(transaction, waiting)
-    elif isinstance(waiting, Init):
+    transaction.store(durable=not transaction.has_bumped)
+    if isinstance(waiting, Init):
         claimed = waiting.producer_id, waiting.producer_epoch
         transaction.initialize(waiting, claimed if waiting.producer_id >= 0 else None, now_ms)
 

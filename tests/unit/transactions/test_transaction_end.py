@@ -51,7 +51,7 @@ def test_an_end_is_decided_then_marked_then_answered(commit: bool) -> None:
     markers = driver.markers()
     assert (markers.producer_id, markers.producer_epoch, markers.commit) == (FIRST_ID, 5, commit)
     assert markers.partitions == {P0, P1}
-    assert driver.written() == f"Complete{verdict}+ok"
+    assert driver.written() == f"ok+Complete{verdict}!"
     assert driver.stored().partitions == frozenset()
     assert driver.told() == (-1, -1)
 
@@ -213,7 +213,7 @@ def test_a_delayed_add_neither_begins_a_transaction_nor_joins_one() -> None:
     driver.end(True, connection=4)
     driver.written()
     assert driver.add(P1, connection=3) == "state"
-    assert driver.add(P0, connection=4) == "Ongoing!+ok"
+    assert driver.add(P0, connection=4) == "Ongoing+ok"
     assert driver.add(P1, connection=3) == "state"
     assert driver.add(P1, connection=5) == "Ongoing+ok"
     assert driver.end(True, connection=4) == "state"

@@ -138,9 +138,9 @@ preparing-abort-1   concurrent
 preparing-abort-2   concurrent
 fenced-by-init      concurrent
 timed-out           concurrent
-committed-1         Ongoing!+ok  fenced  fenced  fenced  mapping
+committed-1         Ongoing+ok   fenced  fenced  fenced  mapping
 committed-2         Ongoing+ok   fenced  fenced  fenced  mapping
-aborted-1           Ongoing!+ok  fenced  fenced  fenced  mapping
+aborted-1           Ongoing+ok   fenced  fenced  fenced  mapping
 aborted-2           Ongoing+ok   fenced  fenced  fenced  mapping
 dead                mapping
 
@@ -253,10 +253,10 @@ vacant              -     -                      -                        -
 empty               -     removed                -                        -
 restarted           -     removed                -                        -
 ongoing             -     PrepareAbort!+markers  -                        -
-preparing-commit-1  -     -                      CompleteCommit+ok        ok
-preparing-commit-2  -     -                      CompleteCommit+ok        ok
-preparing-abort-1   -     -                      CompleteAbort+ok         ok
-preparing-abort-2   -     -                      CompleteAbort+ok         ok
+preparing-commit-1  -     -                      ok+CompleteCommit!       ok
+preparing-commit-2  -     -                      ok+CompleteCommit        ok
+preparing-abort-1   -     -                      ok+CompleteAbort!        ok
+preparing-abort-2   -     -                      ok+CompleteAbort         ok
 fenced-by-init      -     -                      CompleteAbort+Empty!+ok  concurrent
 timed-out           -     -                      CompleteAbort            -
 committed-1         -     removed                -                        -

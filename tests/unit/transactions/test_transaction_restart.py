@@ -44,7 +44,8 @@ def test_what_is_prepared_has_its_markers_written_again(commit: bool, bumps: boo
     markers = driver.markers()
     driver.restart()
     assert driver.effects == [markers]
-    assert driver.written() == ("CompleteCommit" if commit else "CompleteAbort")
+    verdict = "CompleteCommit" if commit else "CompleteAbort"
+    assert driver.written() == (verdict if bumps else verdict + "!")
 
 
 def test_nothing_is_resumed_where_nothing_is_prepared() -> None:
@@ -112,13 +113,11 @@ def test_open_records_of_the_producer_id_that_follows_are_of_the_next_transactio
     assert transaction.state is State.ONGOING
 
 
-def test_what_follows_an_end_without_a_higher_epoch_begins_durably() -> None:
+def test_an_end_without_a_higher_epoch_is_stored_before_the_next_transaction_begins() -> None:
     """Or its open records would be taken for those of the decision before it."""
-    assert complete(True, bumps=False).add(P0) == "Ongoing!+ok"
-    assert complete(True, bumps=True).add(P0) == "Ongoing+ok"
-    driver = complete(False, bumps=False)
-    driver.add(P0)
-    assert driver.add(P1) == "Ongoing+ok"
+    assert prepared(True, bumps=False).written() == "CompleteCommit!"
+    assert prepared(True, bumps=True).written() == "CompleteCommit"
+    assert complete(True, bumps=False).add(P0) == "Ongoing+ok"
 
 
 def test_a_record_of_kafkas_says_how_a_transaction_ended_only_when_it_has() -> None:
