@@ -13,6 +13,8 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from multiprocessing import Queue, get_context
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from random import Random
 from urllib.request import urlopen
@@ -26,6 +28,7 @@ SETTINGS = ("log.cleaner.backoff.ms=500", "log.flush.offset.checkpoint.interval.
 _VALUE = b"%012d" + b"." * 88
 _LOOK_SECONDS = 0.01
 _ASK_SECONDS = 0.5
+_START_SECONDS = 1.0
 
 
 @dataclass
@@ -74,18 +77,33 @@ class Latency:
     count: int
 
 
-def probe(bootstrap: str, is_over: Callable[[], bool]) -> Latency:
-    """How long a durable record takes, one after the other."""
+def probe(bootstrap: str, is_over: Event, times: "Queue[list[float]]") -> None:
+    """How long a durable record takes, one after the other, in milliseconds."""
     producer = Producer({"bootstrap.servers": bootstrap, "acks": "all", "linger.ms": 0})
-    times: list[float] = []
-    while not is_over():
+    taken: list[float] = []
+    while not is_over.is_set():
         start = time.perf_counter()
         producer.produce(PROBE, bytes(1024), partition=0)
         producer.flush(60)
-        times.append((time.perf_counter() - start) * 1000)
+        taken.append((time.perf_counter() - start) * 1000)
         time.sleep(0.002)
-    times.sort()
-    return Latency(times[len(times) // 2], times[len(times) * 99 // 100], len(times))
+    times.put(sorted(taken))
+
+
+def during(bootstrap: str, work: Callable[[], None]) -> Latency:
+    """The latency of a probe while something else goes on: in a process of its own, for what this
+    one does meanwhile must not be measured.
+    """
+    context = get_context("spawn")
+    is_over, times = context.Event(), context.Queue()
+    process = context.Process(target=probe, args=(bootstrap, is_over, times))
+    process.start()
+    time.sleep(_START_SECONDS)
+    work()
+    is_over.set()
+    taken = times.get()
+    process.join()
+    return Latency(taken[len(taken) // 2], taken[len(taken) * 99 // 100], len(taken))
 
 
 def fill(bootstrap: str, topic: str, records: int, keys: int) -> dict[bytes, bytes]:
@@ -146,14 +164,6 @@ def compacted(broker: BrokerProcess, metrics_url: str, topic: str) -> None:
         time.sleep(_ASK_SECONDS)
 
 
-def nothing(metrics_url: str, seconds: float) -> None:
-    """Ask as often as `compacted` does: that alone delays a probe in the same process."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        runs(metrics_url, TABLE)
-        time.sleep(_ASK_SECONDS)
-
-
 def run(records: int, keys: int, quiet_seconds: float) -> None:
     port = free_port()
     url = f"http://127.0.0.1:{port}/metrics"
@@ -178,8 +188,8 @@ def run(records: int, keys: int, quiet_seconds: float) -> None:
         print(f"{records:,} records of {keys:,} keys, {size_of(broker, TABLE) / 1e6:,.0f} MB")
         print(f"written in                    {time.perf_counter() - start:6.1f} s")
         time.sleep(3)
-        before = _during(bootstrap, lambda: nothing(url, quiet_seconds))
-        during = _during(bootstrap, lambda: compacted(broker, url, TABLE))
+        quiet = during(bootstrap, lambda: time.sleep(quiet_seconds))
+        meanwhile = during(bootstrap, lambda: compacted(broker, url, TABLE))
         watch.is_over.set()
         child = max(watch.children.values(), key=lambda each: each.seconds)
         per_key = (child.peak_bytes - least.peak_bytes) / keys
@@ -188,32 +198,15 @@ def run(records: int, keys: int, quiet_seconds: float) -> None:
         print(f"memory of the child           {child.peak_bytes / 1e6:6.1f} MB")
         print(f"  without keys                {least.peak_bytes / 1e6:6.1f} MB")
         print(f"  for a key                   {per_key:6.0f} bytes")
-        for name, latency in (("quiet", before), ("meanwhile", during)):
+        for name, latency in (("quiet", quiet), ("meanwhile", meanwhile)):
             print(
                 f"durable produce, {name:9}    {latency.p50_ms:6.2f} ms p50, "
                 f"{latency.p99_ms:6.2f} ms p99 of {latency.count}"
             )
-        print(f"ratio of the p99              {during.p99_ms / before.p99_ms:6.2f}")
+        print(f"ratio of the p99              {meanwhile.p99_ms / quiet.p99_ms:6.2f}")
         values, count = read(bootstrap, TABLE)
         print(f"records read                  {count:,}")
         print(f"equals a dict                 {values == expected}")
-
-
-def _during(bootstrap: str, work: Callable[[], None]) -> Latency:
-    """The latency of the probe while something else goes on."""
-    is_over = threading.Event()
-
-    def body() -> None:
-        try:
-            work()
-        finally:
-            is_over.set()
-
-    thread = threading.Thread(target=body)
-    thread.start()
-    latency = probe(bootstrap, is_over.is_set)
-    thread.join()
-    return latency
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What tests of every kind share: a broker of their own, and how hard hypothesis tries."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,11 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Started in the background, by nohup or a CI: our children would not hear a Ctrl-C either.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
