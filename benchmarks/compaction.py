@@ -7,6 +7,7 @@ beside the same before. The probe waits for each record before it sends the next
 """
 
 import argparse
+import os
 import re
 import tempfile
 import threading
@@ -187,6 +188,8 @@ def run(records: int, keys: int, quiet_seconds: float) -> None:
         expected = fill(bootstrap, TABLE, records, keys)
         print(f"{records:,} records of {keys:,} keys, {size_of(broker, TABLE) / 1e6:,.0f} MB")
         print(f"written in                    {time.perf_counter() - start:6.1f} s")
+        # What the kernel still has to write of it must not meet the probes.
+        os.sync()
         time.sleep(3)
         quiet = during(bootstrap, lambda: time.sleep(quiet_seconds))
         meanwhile = during(bootstrap, lambda: compacted(broker, url, TABLE))

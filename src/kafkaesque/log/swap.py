@@ -92,6 +92,8 @@ def finish_swaps(files: Files, directory: str, names: Iterable[str]) -> bool:
     if not marked:
         return False
     decided = sorted(name for name in marked if name.endswith(LOG + SWAP))
+    # A kill may have come before the sync that decides: only the page cache knows the name then.
+    files.sync_directory(directory)
     for name in decided:
         _finish_swap(files, directory, int(name[:20]))
     stems = {name[:20] for name in decided}
