@@ -11,12 +11,14 @@ from uuid import UUID
 
 import pytest
 from tests.crash.forgetting import ForgettingFiles, PowerCut
-from tests.unit.log.compacting import all_batches, table
+from tests.unit.log.compacting import all_batches, request, rules, table
+from tests.unit.log.logs import flush
 
 from kafkaesque.log.cleanable import cleanable
-from kafkaesque.log.compact import Request, compact
+from kafkaesque.log.compact import Request, compact, run
 from kafkaesque.log.compaction import Rules
 from kafkaesque.log.directory import DataDirectory
+from kafkaesque.log.disk import DiskSegments
 from kafkaesque.log.log import Log, LogConfig
 from kafkaesque.records.batch import Codec, Record, new_batch, read_header, records
 from kafkaesque.types import TopicPartition
@@ -228,6 +230,57 @@ def run_worlds(seeds: range, cuts: int) -> None:
 def test_no_value_is_lost_in_a_thousand_power_cuts_during_compaction(block: int) -> None:
     worlds = CUTS // BLOCKS // 5
     run_worlds(range(block * worlds, (block + 1) * worlds), cuts=5)
+
+
+def test_a_kill_at_any_step_of_a_swap_and_a_power_cut_at_any_step_of_the_start_after_it() -> None:
+    """A kill leaves names that only the page cache knows: a start must not build on them."""
+    operations = _swap(None).operations
+    assert operations > 8
+    for killed_at in range(1, operations + 1):
+        for cut_at in range(1, 12):
+            files = _swap(killed_at).kill()
+            files.cut_at = cut_at
+            random = Random(cut_at)
+            try:
+                _open(files)
+            except PowerCut:
+                files = files.cut(random)
+            files.cut_at = None
+            found = [r for batch, _ in all_batches(_open(files)) for r in records(batch)]
+            assert table(found) == {b"%d" % key: b"%d" % (20 + key) for key in range(10)}
+
+
+def _open(files: ForgettingFiles, recovery_point: int | None = 30) -> Log:
+    return Log.open(DiskSegments(files, PATH), CONFIG, recovery_point=recovery_point)
+
+
+def _swap(killed_at: int | None) -> ForgettingFiles:
+    """A disk on which two segments were about to become one, up to that operation."""
+    files = ForgettingFiles()
+    for path, parent in (("/data", "/"), (PATH, "/data")):
+        files.make_directory(path)
+        files.sync_directory(parent)
+    log = _open(files, None)
+    for number in range(30):
+        record = Record(number, 1000, b"%d" % (number % 10), b"%d" % number)
+        batch = new_batch([record], base_offset=number)
+        log.append(batch, read_header(batch), 1000)
+        if number % 15 == 14:
+            log.roll()
+    flush(log)
+    asked = request(log, rules(log), 30, PATH)
+    assert asked is not None
+    result = run(compact(files, asked), lambda: None)
+    (cleaned,) = result.segments
+    swap = log.swap(log.sealed, cleaned)
+    assert swap is not None
+    files.operations = 0
+    files.cut_at = killed_at
+    try:
+        swap.run()
+    except PowerCut:
+        pass
+    return files
 
 
 @pytest.mark.crash
