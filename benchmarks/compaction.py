@@ -10,65 +10,26 @@ import argparse
 import os
 import re
 import tempfile
-import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing import Queue, get_context
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from random import Random
+from typing import TypeVar
 from urllib.request import urlopen
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 from tests import foreign
 from tests.broker_process import BrokerProcess, free_port
 
+T = TypeVar("T")
+
 TABLE, FEW, PROBE = "table", "few", "probe"
 SETTINGS = ("log.cleaner.backoff.ms=500", "log.flush.offset.checkpoint.interval.ms=1000")
 _VALUE = b"%012d" + b"." * 88
-_LOOK_SECONDS = 0.01
-_ASK_SECONDS = 0.5
 _START_SECONDS = 1.0
-
-
-@dataclass
-class Child:
-    """The cleaner's child process, as seen from outside."""
-
-    pid: int
-    first_seen: float
-    last_seen: float
-    peak_bytes: int = 0
-
-    @property
-    def seconds(self) -> float:
-        return self.last_seen - self.first_seen
-
-
-@dataclass
-class Watch:
-    """Looks for children of the broker all the time."""
-
-    broker_pid: int
-    children: dict[int, Child] = field(default_factory=dict)
-    is_over: threading.Event = field(default_factory=threading.Event)
-
-    def run(self) -> None:
-        path = Path(f"/proc/{self.broker_pid}/task/{self.broker_pid}/children")
-        while not self.is_over.wait(_LOOK_SECONDS):
-            for pid in map(int, path.read_text().split()):
-                self._see(pid, time.perf_counter())
-
-    def _see(self, pid: int, now: float) -> None:
-        child = self.children.setdefault(pid, Child(pid, now, now))
-        try:
-            status = Path(f"/proc/{pid}/status").read_text()
-        except OSError:
-            return
-        child.last_seen = now
-        if peak := re.search(r"VmHWM:\s+(\d+) kB", status):
-            child.peak_bytes = max(child.peak_bytes, int(peak[1]) * 1024)
 
 
 @dataclass(frozen=True)
@@ -91,7 +52,7 @@ def probe(bootstrap: str, is_over: Event, times: "Queue[list[float]]") -> None:
     times.put(sorted(taken))
 
 
-def during(bootstrap: str, work: Callable[[], None]) -> Latency:
+def during(bootstrap: str, work: Callable[[], T]) -> tuple[Latency, T]:
     """The latency of a probe while something else goes on: in a process of its own, for what this
     one does meanwhile must not be measured.
     """
@@ -100,11 +61,11 @@ def during(bootstrap: str, work: Callable[[], None]) -> Latency:
     process = context.Process(target=probe, args=(bootstrap, is_over, times))
     process.start()
     time.sleep(_START_SECONDS)
-    work()
+    result = work()
     is_over.set()
     taken = times.get()
     process.join()
-    return Latency(taken[len(taken) // 2], taken[len(taken) * 99 // 100], len(taken))
+    return Latency(taken[len(taken) // 2], taken[len(taken) * 99 // 100], len(taken)), result
 
 
 def fill(bootstrap: str, topic: str, records: int, keys: int) -> dict[bytes, bytes]:
@@ -147,22 +108,41 @@ def read(bootstrap: str, topic: str) -> tuple[dict[bytes | None, bytes | None], 
             count += 1
 
 
-def runs(metrics_url: str, topic: str) -> int:
+def seconds_of(metrics_url: str, topic: str) -> float:
+    """How long the last pass took."""
     with urlopen(metrics_url, timeout=60) as page:
         text = page.read().decode()
-    found = re.search(rf'cleaner_runs_total{{topic="{topic}",partition="0"}} (\d+)', text)
-    return int(found[1]) if found else 0
+    found = re.search(rf'last_duration_seconds{{topic="{topic}",partition="0"}} (\S+)', text)
+    return float(found[1]) if found else -1.0
 
 
 def size_of(broker: BrokerProcess, topic: str) -> int:
     return sum(path.stat().st_size for path in broker.segments(topic))
 
 
-def compacted(broker: BrokerProcess, metrics_url: str, topic: str) -> None:
-    """Have a topic compacted, and return when it is."""
+def compacted(broker: BrokerProcess, topic: str, look_seconds: float) -> int:
+    """Have a topic compacted; the memory that the child took, as far as looks have shown.
+
+    A look costs a core something, too, and there are two: so no more of them than it takes.
+    """
     foreign.alter(broker.bootstrap, topic, "cleanup.policy", "compact")
-    while not runs(metrics_url, topic):
-        time.sleep(_ASK_SECONDS)
+    peak = 0
+    while f"{topic}-0 is compacted" not in broker.log:
+        time.sleep(look_seconds)
+        peak = max(peak, _memory_of_child(broker.pid))
+    return peak
+
+
+def _memory_of_child(pid: int) -> int:
+    """The most that it has had so far; 0 if there is none."""
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        try:
+            status = Path(f"/proc/{child}/status").read_text()
+        except OSError:
+            continue
+        if peak := re.search(r"VmHWM:\s+(\d+) kB", status):
+            return int(peak[1]) * 1024
+    return 0
 
 
 def run(records: int, keys: int, quiet_seconds: float) -> None:
@@ -178,12 +158,8 @@ def run(records: int, keys: int, quiet_seconds: float) -> None:
         small = {"segment.bytes": "1024"}
         for topic, given in ((TABLE, configs), (FEW, small), (PROBE, {})):
             foreign.create_topic(bootstrap, topic, configs=given)
-        watch = Watch(broker.pid)
-        threading.Thread(target=watch.run, daemon=True).start()
         fill(bootstrap, FEW, 1000, 10)
-        compacted(broker, url, FEW)
-        (least,) = watch.children.values()
-
+        least = compacted(broker, FEW, 0.005)
         start = time.perf_counter()
         expected = fill(bootstrap, TABLE, records, keys)
         print(f"{records:,} records of {keys:,} keys, {size_of(broker, TABLE) / 1e6:,.0f} MB")
@@ -191,16 +167,13 @@ def run(records: int, keys: int, quiet_seconds: float) -> None:
         # What the kernel still has to write of it must not meet the probes.
         os.sync()
         time.sleep(3)
-        quiet = during(bootstrap, lambda: time.sleep(quiet_seconds))
-        meanwhile = during(bootstrap, lambda: compacted(broker, url, TABLE))
-        watch.is_over.set()
-        child = max(watch.children.values(), key=lambda each: each.seconds)
-        per_key = (child.peak_bytes - least.peak_bytes) / keys
-        print(f"compacted in                  {child.seconds:6.1f} s")
+        quiet, _ = during(bootstrap, lambda: time.sleep(quiet_seconds))
+        meanwhile, peak = during(bootstrap, lambda: compacted(broker, TABLE, 1.0))
+        print(f"compacted in                  {seconds_of(url, TABLE):6.1f} s")
         print(f"bytes left                    {size_of(broker, TABLE) / 1e6:6.1f} MB")
-        print(f"memory of the child           {child.peak_bytes / 1e6:6.1f} MB")
-        print(f"  without keys                {least.peak_bytes / 1e6:6.1f} MB")
-        print(f"  for a key                   {per_key:6.0f} bytes")
+        print(f"memory of the child           {peak / 1e6:6.1f} MB")
+        print(f"  without keys                {least / 1e6:6.1f} MB")
+        print(f"  for a key                   {(peak - least) / keys:6.0f} bytes")
         for name, latency in (("quiet", quiet), ("meanwhile", meanwhile)):
             print(
                 f"durable produce, {name:9}    {latency.p50_ms:6.2f} ms p50, "

@@ -39,6 +39,7 @@ class _History:
     """What happened to one partition so far."""
 
     last_run_ms: int = -1
+    last_duration_ms: int = -1
     runs: int = 0
     failures: int = 0
     error: str | None = None
@@ -55,7 +56,9 @@ class CleanerState:
     dirty_bytes: int
     dirty_ratio: float
     last_run_ms: int
-    """When the last pass ended that changed something; −1: none since the broker started."""
+    """When the last pass ended; −1: none since the broker started."""
+    last_duration_ms: int
+    """How long it took."""
     runs: int
     failures: int
     error: str | None
@@ -71,6 +74,12 @@ _METRICS: tuple[tuple[str, str, str, Callable[[CleanerState], float]], ...] = (
         "gauge",
         "When the last pass ended, in seconds since 1970; -1: none since the start.",
         lambda s: -1 if s.last_run_ms < 0 else s.last_run_ms / 1000,
+    ),
+    (
+        "last_duration_seconds",
+        "gauge",
+        "How long it took; -1: none since the start.",
+        lambda s: -1 if s.last_duration_ms < 0 else s.last_duration_ms / 1000,
     ),
     ("runs_total", "counter", "Passes since the start.", lambda s: s.runs),
     ("failures_total", "counter", "Passes that failed since the start.", lambda s: s.failures),
@@ -115,6 +124,7 @@ class Cleaner:
             found.dirty_bytes,
             found.dirty_ratio,
             history.last_run_ms,
+            history.last_duration_ms,
             history.runs,
             history.failures,
             history.error,
@@ -168,6 +178,7 @@ class Cleaner:
         return cleanable(log, cleaned_to, limit, now_ms)
 
     async def _clean(self, partition: Partition) -> None:
+        began_ms = self._clock()
         try:
             work = self._work(partition)
             done = await self._compactor.compact(work) if work is not None else None
@@ -175,7 +186,7 @@ class Cleaner:
                 self._try_later(partition)
             else:
                 await self._storage.note_cleaned(partition.name, done.cleaned_to)
-                self._succeeded(partition, done)
+                self._succeeded(partition, done, began_ms)
         except SwapError as error:
             self._failed(partition, f"{error}: it is left alone until the next start")
             self._history(partition).retry_at_ms = NEVER_MS
@@ -203,9 +214,10 @@ class Cleaner:
         )
         return Work(partition, found, rules, partition.log.log_start_offset)
 
-    def _succeeded(self, partition: Partition, done: Done) -> None:
+    def _succeeded(self, partition: Partition, done: Done, began_ms: int) -> None:
         history = self._history(partition)
         history.last_run_ms = self._clock()
+        history.last_duration_ms = history.last_run_ms - began_ms
         history.runs += 1
         history.error = None
         history.failures_in_a_row = 0
