@@ -1,8 +1,8 @@
 """Errors, split by whose fault they are.
 
-KafkaError            the protocol has a word for it: an API answers its code, per partition where
-it can DecodeError         *their* bug: bytes that are not what they claim to be; the connection
-closes StartError            the broker will not start, and says why and what to do about it
+    KafkaError    the protocol has a word for it: an API answers its code, per partition if it can
+    DecodeError   *their* bug: bytes that are not what they claim to be; the connection closes
+    StartError    the broker will not start, and says why and what to do about it
 
 Anything else that is raised is *our* bug: a connection answers UNKNOWN_SERVER_ERROR and logs the
 traceback.

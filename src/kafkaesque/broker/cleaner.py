@@ -17,7 +17,6 @@ from weakref import WeakKeyDictionary
 
 from kafkaesque.broker.compactors import CompactionError, Compactor, Done, SwapError, Work
 from kafkaesque.broker.config import Config
-from kafkaesque.broker.metrics import Metric, Sample
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.storage import Storage
 from kafkaesque.broker.topics import Topics
@@ -25,6 +24,7 @@ from kafkaesque.errors import KafkaError
 from kafkaesque.log.cleanable import Cleanable, cleanable
 from kafkaesque.log.compaction import BYTES_PER_KEY, Rules
 from kafkaesque.log.config import NEVER_MS
+from kafkaesque.metrics import Metric, Sample
 from kafkaesque.types import Clock
 
 logger = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Iterator
 from time import perf_counter
 
-from kafkaesque.broker.metrics import Histogram, Metric, gauge
+from kafkaesque.metrics import Histogram, Metric, gauge
 
 TICK_SECONDS = 0.01
 BOUNDS_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import cast
 
-from kafkaesque.broker.metrics import CONTENT_TYPE
+from kafkaesque.metrics import CONTENT_TYPE
 
 PATH = "/metrics"
 

@@ -20,10 +20,10 @@ from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.config import BrokerConfig, Listener
 from kafkaesque.broker.connection import Connection
 from kafkaesque.broker.loop_delay import LoopDelay
-from kafkaesque.broker.metrics import Metric, exposition, gauge
 from kafkaesque.broker.metrics_page import PATH, MetricsPage
 from kafkaesque.errors import StartError
 from kafkaesque.log.files import Files
+from kafkaesque.metrics import Metric, exposition, gauge
 from kafkaesque.types import Clock
 
 logger = logging.getLogger(__name__)

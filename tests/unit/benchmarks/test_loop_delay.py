@@ -6,7 +6,7 @@ import pytest
 from benchmarks.peers.loop_delay import LoopDelay
 
 from kafkaesque.broker.loop_delay import LoopDelay as OfTheBroker
-from kafkaesque.broker.metrics import exposition
+from kafkaesque.metrics import exposition
 
 
 def reading(*delays_ms: float) -> LoopDelay:

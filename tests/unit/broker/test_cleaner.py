@@ -16,10 +16,10 @@ from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.cleaner import CleanerState
 from kafkaesque.broker.compactors import ChildProcess
 from kafkaesque.broker.config import BrokerConfig
-from kafkaesque.broker.metrics import exposition
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.topics import NewTopic
 from kafkaesque.log.compact import Request, Result
+from kafkaesque.metrics import exposition
 from kafkaesque.records.batch import Record, new_batch
 from kafkaesque.records.control import Marker
 

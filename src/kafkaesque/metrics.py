@@ -5,7 +5,7 @@
     name{label="value"} 3
 
 Pure: no clock, no event loop. Whoever has something to tell makes a `Metric` of it when asked; one
-name belongs to one metric. Above: loop_delay.py observes, metrics_page.py shows.
+name belongs to one metric. Above: broker/loop_delay.py and gateway/ observe, their pages show.
 """
 
 from bisect import bisect_left

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kafkaesque.broker.metrics import Histogram, exposition, gauge
 from kafkaesque.broker.metrics_page import response
+from kafkaesque.metrics import Histogram, exposition, gauge
 
 
 def histogram_of(*values: float) -> Histogram:

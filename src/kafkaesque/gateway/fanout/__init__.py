@@ -1,0 +1,1 @@
+"""The selective fan-out: many small consumers, each of whom wants a fraction of a stream."""
