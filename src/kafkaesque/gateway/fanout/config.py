@@ -5,14 +5,17 @@ from pathlib import Path
 
 from kafkaesque.client.connection import Address, Connection
 
+_WEB = Address("127.0.0.1", 8083)
+_TCP = Address("127.0.0.1", 8084)
+
 
 @dataclass(frozen=True, slots=True)
 class FanoutConfig:
     """`web` serves WebSocket, SSE and the pages, `tcp` the length-prefixed protocol."""
 
     connection: Connection
-    web: Address = Address("127.0.0.1", 8083)
-    tcp: Address = Address("127.0.0.1", 8084)
+    web: Address = _WEB
+    tcp: Address = _TCP
     workers: int = 1
     tls_cert: Path | None = None
     tls_key: Path | None = None
