@@ -46,6 +46,8 @@ class FanoutConfig:
     read_committed: bool = True
     max_wait_ms: int = 100
     """How long a broker may wait for new records before it answers a fetch."""
+    linger_ms: float = 4.0
+    """While records keep coming, they are read at most so often: one write then carries more."""
     metadata_interval_s: float = 5.0
     """How often to look for new topics and partitions."""
     drain_s: float = 5.0

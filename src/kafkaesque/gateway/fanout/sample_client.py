@@ -1,0 +1,67 @@
+"""`/ws`: the protocol of the sample that this project began with (docs/reference/fanout.md).
+
+    server  text    what topic/key do you want?\\n
+    client  binary  incoming/dave                   or text; the key * is all keys
+    server  binary  dave                            one message with the key,
+            binary  Hey, Dave, did you get this?    one with the value; and so on
+
+A null key is an empty message, and matched by * alone; a null value is an empty message. There is
+no word for what a slow client missed: it gets the newest. An answer that cannot be served closes
+the connection with 1008 and the reason. Above: http_client.py. Below: websocket_client.py.
+"""
+
+from typing import TYPE_CHECKING
+
+from kafkaesque.gateway.fanout import websocket
+from kafkaesque.gateway.fanout.encodings import sample
+from kafkaesque.gateway.fanout.hub import SubscribeError
+from kafkaesque.gateway.fanout.wants import EVERYTHING, Wants
+from kafkaesque.gateway.fanout.websocket import Frame
+from kafkaesque.gateway.fanout.websocket_client import WebSocketClient
+from kafkaesque.records.record import Record
+
+if TYPE_CHECKING:
+    from kafkaesque.gateway.fanout.door import Door
+
+GREETING = websocket.text(b"what topic/key do you want?\n")
+_ALL_KEYS = b"*"
+_NUMBER = 0
+
+
+class SampleClient(WebSocketClient):
+    __slots__ = ("_has_answered",)
+
+    def __init__(self, door: "Door", address: str) -> None:
+        super().__init__(door, address)
+        self._has_answered = False
+
+    def message(self, frame: Frame) -> None:
+        if self._has_answered:
+            self.end(1008, "one answer is enough: connect again to ask for something else")
+            return
+        self._has_answered = True
+        topic, slash, key = frame.payload.partition(b"/")
+        try:
+            name = topic.decode()
+        except UnicodeDecodeError:
+            name = ""
+        if not slash or not name:
+            self.end(1008, "answer with topic/key, as in incoming/dave; the key * is all keys")
+            return
+        self.door.spawn(self._subscribe(name, key))
+
+    async def _subscribe(self, topic: str, key: bytes) -> None:
+        wants = EVERYTHING if key == _ALL_KEYS else Wants(keys=(key,))
+        if reason := self.refusal(topic, wants):
+            self.end(1008, reason)
+            return
+        try:
+            subscription = await self.door.hub.subscribe(_NUMBER, self, topic, wants, _encode)
+        except SubscribeError as error:
+            self.end(1008, str(error))
+            return
+        self.welcome(subscription)
+
+
+def _encode(_subscription: int, _topic: str, _partition: int, record: Record) -> bytes:
+    return sample(record)

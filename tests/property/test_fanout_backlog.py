@@ -1,0 +1,67 @@
+"""Whatever a slow subscription goes through: what it got and what it was told it missed are
+together all that matched, and have nothing in common.
+"""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafkaesque.gateway.fanout.backlog import Backlog
+from kafkaesque.gateway.fanout.delivery import Delivery
+from kafkaesque.gateway.fanout.ring import Ring
+from kafkaesque.records.record import Record
+
+matches = st.tuples(st.just("match"), st.integers(0, 2), st.integers(1, 5), st.integers(0, 3))
+takes = st.tuples(st.just("take"), st.integers(1, 300), st.just(0), st.just(0))
+
+
+@given(
+    st.lists(matches | takes, max_size=60),
+    st.booleans(),
+    st.integers(1, 6),
+    st.sampled_from([1200, 3000, 1 << 20]),
+)
+def test_delivered_and_missed_are_all_and_disjoint(
+    steps: list[tuple[str, int, int, int]], conflates: bool, limit: int, ring_bytes: int
+) -> None:
+    ring = Ring(ring_bytes)
+    backlog = Backlog(ring, limit, conflates)
+    end = dict.fromkeys(range(3), 0)
+    matched: set[tuple[int, int]] = set()
+    delivered: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int, int]] = []
+    missed_count = 0
+
+    def take(max_bytes: int) -> None:
+        nonlocal missed_count
+        missed, taken = backlog.take(max_bytes)
+        if missed is not None:
+            ranges.extend(missed.ranges)
+            missed_count += missed.matches
+        delivered.extend((each.partition, each.offset) for each in taken)
+
+    for kind, first, second, key in steps:
+        if kind == "match":
+            end[first] += second
+            record = Record(end[first], 0, b"%d" % key, b"v" * 100)
+            matched.add((first, end[first]))
+            backlog.hold(Delivery("t", first, record))
+        else:
+            take(first)
+        assert ring.bytes <= ring_bytes
+        assert len(backlog) <= limit
+    while not backlog.is_settled:
+        take(100)
+    missed = {
+        place
+        for place in matched
+        if any(place[0] == p and low <= place[1] <= high for p, low, high in ranges)
+    }
+    assert len(delivered) == len(set(delivered))
+    assert set(delivered) | missed == matched
+    assert not set(delivered) & missed
+    assert missed_count == len(missed)
+    ring.sweep()
+    assert ring.bytes == 0
+    for partition in range(3):
+        got = [offset for p, offset in delivered if p == partition]
+        assert got == sorted(got)
