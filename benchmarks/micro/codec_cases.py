@@ -21,9 +21,10 @@ from kafkaesque.protocol.messages.metadata import (
     MetadataResponseTopic,
 )
 from kafkaesque.protocol.messages.produce import ProduceRequest
-from kafkaesque.records.batch import crc_matches, read_header, stamp
+from kafkaesque.records.batch import crc_matches, read_header, records, stamp
 
 _RECORDS = batch([bytes(1024)] * 16)
+_SMALL_RECORDS = bytes(batch([bytes(100)] * 100))
 
 
 @asynccontextmanager
@@ -70,6 +71,16 @@ def _stamp() -> Operation:
     return lambda: stamp(_RECORDS, 0, 1234, 0)
 
 
+def _decode_one_by_one() -> Operation:
+    return lambda: list(records(_SMALL_RECORDS))
+
+
+def _decode_at_once() -> Operation:
+    from kafkaesque.records.walk import walk
+
+    return lambda: walk(_SMALL_RECORDS, 0, read_header(_SMALL_RECORDS))
+
+
 CASES = [
     Case(name, partial(_ready, make))
     for name, make in (
@@ -79,5 +90,7 @@ CASES = [
         ("batch: read header", _read_header),
         ("batch: check CRC, 16 KB", _check_crc),
         ("batch: stamp", _stamp),
+        ("batch: decode 100 records, one by one", _decode_one_by_one),
+        ("batch: decode 100 records, at once", _decode_at_once),
     )
 ]

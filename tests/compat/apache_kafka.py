@@ -2,7 +2,8 @@
 
 Same shape as tests/broker_process.py's BrokerProcess: `bootstrap`, `data_dir`, `pid`, `start`,
 `stop`, `kill`. The data directory is formatted at the first start; `settings` are lines of
-server.properties. What the process says goes to `server.out` beside the data. Below: tools.py,
+server.properties. Listeners beside the plain one are named by their security protocol and have an
+address each. What the process says goes to `server.out` beside the data. Below: tools.py,
 which fetches the jars.
 """
 
@@ -25,7 +26,6 @@ ONE_NODE = {
     "process.roles": "broker,controller",
     "node.id": "1",
     "controller.listener.names": "CONTROLLER",
-    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
     "offsets.topic.num.partitions": "1",
     "offsets.topic.replication.factor": "1",
     "transaction.state.log.num.partitions": "1",
@@ -43,18 +43,25 @@ class ApacheKafka:
         data_dir: Path,
         settings: Mapping[str, str] | None = None,
         java_flags: Sequence[str] = tools.SMALL_JVM,
+        more_listeners: Mapping[str, str] | None = None,
+        format_flags: Sequence[str] = (),
     ) -> None:
         port, controller_port = free_port(), free_port()
         self.bootstrap = f"127.0.0.1:{port}"
         self.data_dir = data_dir
         self._java_flags = java_flags
+        self._format_flags = format_flags
         self._home = data_dir.parent / f"{data_dir.name}-kafka"
         self._process: subprocess.Popen[bytes] | None = None
         controller = f"127.0.0.1:{controller_port}"
+        listeners = {"PLAINTEXT": self.bootstrap, **(more_listeners or {})}
+        advertised = ",".join(f"{name}://{address}" for name, address in listeners.items())
+        protocols = [f"{name}:{name}" for name in listeners]
         self._properties = {
             **ONE_NODE,
-            "listeners": f"PLAINTEXT://{self.bootstrap},CONTROLLER://{controller}",
-            "advertised.listeners": f"PLAINTEXT://{self.bootstrap}",
+            "listener.security.protocol.map": ",".join([*protocols, "CONTROLLER:PLAINTEXT"]),
+            "listeners": f"{advertised},CONTROLLER://{controller}",
+            "advertised.listeners": advertised,
             "controller.quorum.voters": f"1@{controller}",
             "log.dirs": str(data_dir),
             **(settings or {}),
@@ -96,6 +103,7 @@ class ApacheKafka:
         cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         # An id that starts with a dash would be taken for a flag.
         command = ["format", f"--cluster-id={cluster_id}", "--config", str(server_properties)]
+        command += self._format_flags
         subprocess.run(
             tools.java("kafka.tools.StorageTool", *command), check=True, capture_output=True
         )

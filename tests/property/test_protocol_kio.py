@@ -29,7 +29,7 @@ from kafkaesque.protocol.header import (
     encode_request_header,
     encode_response_header,
 )
-from kafkaesque.protocol.messages import FLEXIBLE_SINCE, MESSAGES, Api
+from kafkaesque.protocol.messages import ASKED, FLEXIBLE_SINCE, MESSAGES, Api
 from kafkaesque.protocol.messages.internal import ControlRecordKey, EndTxnMarker
 from kafkaesque.protocol.schema import ZERO_UUID, Field, Primitive, schema_of
 
@@ -67,7 +67,7 @@ class Case(NamedTuple):
 
 CASES = [
     Case(api, version, direction)
-    for api in MESSAGES.values()
+    for api in (*MESSAGES.values(), *ASKED)
     for direction in ("request", "response")
     for version in range(max(api.versions[0], NOT_IN_KIO.get(api.name, 0)), api.versions[1] + 1)
 ]

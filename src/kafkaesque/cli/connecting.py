@@ -7,6 +7,8 @@ Then comes the settings file. A command is given them by `cls=ClusterCommand`, i
 `connect(context)`.
 """
 
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -22,6 +24,7 @@ LOCAL = "127.0.0.1:9092"
 SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 _META = "kafkaesque.connection"
+_FIELDS = {"timeout": "timeout_s", "tls_insecure": "tls_verify"}
 _RANKS = {"COMMANDLINE": 3, "ENVIRONMENT": 2, "DEFAULT_MAP": 1}
 _MIN_TIMEOUT_S = 0.001
 _MAX_TIMEOUT_S = 3600.0
@@ -64,7 +67,16 @@ def connection(context: typer.Context) -> Connection:
         sasl_mechanism=_mechanism(given["sasl_mechanism"]),
         enable_tls=given["enable_tls"],
         timeout_s=_timeout(given["timeout"]),
+        tls_ca=Path(given["tls_ca"]) if given["tls_ca"] else None,
+        tls_verify=not given["tls_insecure"],
     )
+
+
+def adjusted(context: typer.Context, own: Connection) -> Connection:
+    """A program's own connection, but for what is said on the line, in the environment or file."""
+    asked = connection(context)
+    said = [_FIELDS.get(name, name) for name, (rank, _) in context.meta[_META].items() if rank]
+    return replace(own, **{field: getattr(asked, field) for field in said})
 
 
 def connect(context: typer.Context) -> "Admin":
@@ -124,6 +136,22 @@ def _options() -> list[TyperOption]:
             "Connect with TLS.",
             is_flag=True,
             envvar="KAFKAESQUE_ENABLE_TLS",
+        ),
+        _option(
+            ["--tls-ca"],
+            str,
+            None,
+            "PEM file of the authorities to trust, with TLS.",
+            envvar="KAFKAESQUE_TLS_CA",
+            metavar="FILE",
+        ),
+        _option(
+            ["--tls-insecure"],
+            bool,
+            False,
+            "Take any certificate, with TLS: whoever shows it.",
+            is_flag=True,
+            envvar="KAFKAESQUE_TLS_INSECURE",
         ),
         _option(
             ["--timeout"],

@@ -1,13 +1,19 @@
 """Which cluster to talk to, and as whom: what every client of ours is made from.
 
-`Connection.config` is librdkafka's configuration for it. `require_an_answer` finds out first
-whether anything listens there at all, because librdkafka itself would retry in silence until the
-timeout. This file loads no client library. Above: admin.py, groups.py, cli/, console/.
+`Connection.config` is librdkafka's configuration for it, `ssl_context` what our own connections
+(link.py, wire.py) need for TLS: the same authorities, the same checks. `require_an_answer` finds
+out first whether anything listens there at all, because librdkafka itself would retry in silence
+until the timeout. This file loads no client library.
+Above: admin.py, groups.py, link.py, cli/, console/.
 """
 
 import socket
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 DEFAULT_PORT = 9092
 CLIENT_ID = "kafkaesque"
@@ -15,6 +21,10 @@ CLIENT_ID = "kafkaesque"
 
 class ClusterError(Exception):
     """A cluster did not do what it was asked; the message names the cause and the cure."""
+
+
+class RefusedError(ClusterError):
+    """What would fail again tomorrow: nothing is won by waiting."""
 
 
 class Address(NamedTuple):
@@ -35,6 +45,10 @@ class Connection:
     sasl_mechanism: str = "SCRAM-SHA-256"
     enable_tls: bool = False
     timeout_s: float = 10.0
+    tls_ca: Path | None = None
+    """A file of the authorities to trust, in place of the system's."""
+    tls_verify: bool = True
+    """Whether a broker must have a certificate of a trusted authority, for its name."""
 
     @property
     def bootstrap_servers(self) -> str:
@@ -53,12 +67,34 @@ class Connection:
             config["sasl.mechanism"] = self.sasl_mechanism
             config["sasl.username"] = self.user
             config["sasl.password"] = self.password or ""
+        if self.enable_tls:
+            config["enable.ssl.certificate.verification"] = self.tls_verify
+            if self.tls_ca is not None:
+                config["ssl.ca.location"] = str(self.tls_ca)
         return config | {name.replace("_", "."): value for name, value in settings.items()}
 
     @property
     def is_plain(self) -> bool:
-        """Without SASL and TLS: what our own codec (wire.py) can speak."""
+        """Without SASL and TLS."""
         return self.user is None and not self.enable_tls
+
+    def ssl_context(self) -> "SSLContext | None":
+        """None without TLS. Raises ClusterError if the file of authorities is no good."""
+        if not self.enable_tls:
+            return None
+        import ssl
+
+        try:
+            context = ssl.create_default_context(cafile=self.tls_ca)
+        except OSError as error:
+            raise RefusedError(
+                f"{self.tls_ca} cannot be read as certificates ({error.strerror or error}): "
+                "name a PEM file with --tls-ca"
+            ) from None
+        if not self.tls_verify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        return context
 
     @property
     def _security_protocol(self) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kafkaesque.client.admin import Admin
 from kafkaesque.client.cluster import cluster
-from kafkaesque.client.connection import Address, ClusterError
+from kafkaesque.client.connection import Address, ClusterError, Connection
 from kafkaesque.client.topics import PartitionState, Topic
 from kafkaesque.client.wire import Wire
 from kafkaesque.protocol.messages.describe_log_dirs import (
@@ -31,9 +31,11 @@ class OnDisk(NamedTuple):
     cleaned_to: int | None
 
 
-def partition_sizes(brokers: Iterable[Address], timeout_s: float) -> dict[TopicPartition, int]:
+def partition_sizes(
+    brokers: Iterable[Address], connection: Connection
+) -> dict[TopicPartition, int]:
     """The size of every partition on these brokers. Raises ClusterError if one does not answer."""
-    found = _largest(brokers, DescribeLogDirsRequest(topics=None), timeout_s)
+    found = _largest(brokers, DescribeLogDirsRequest(topics=None), connection)
     return {name: on_disk.size for name, on_disk in found.items()}
 
 
@@ -62,8 +64,6 @@ def _with_size(partition: PartitionState, found: OnDisk | None) -> PartitionStat
 
 
 def _on_disk(admin: Admin, topics: Iterable[Topic]) -> dict[TopicPartition, OnDisk]:
-    if not admin.connection.is_plain:
-        return {}
     brokers = [Address(node.host, node.port) for node in cluster(admin).nodes]
     wanted = [
         DescribableLogDirTopic(
@@ -71,24 +71,24 @@ def _on_disk(admin: Admin, topics: Iterable[Topic]) -> dict[TopicPartition, OnDi
         )
         for topic in topics
     ]
-    return _largest(brokers, DescribeLogDirsRequest(topics=wanted), admin.connection.timeout_s)
+    return _largest(brokers, DescribeLogDirsRequest(topics=wanted), admin.connection)
 
 
 def _largest(
-    brokers: Iterable[Address], request: DescribeLogDirsRequest, timeout_s: float
+    brokers: Iterable[Address], request: DescribeLogDirsRequest, connection: Connection
 ) -> dict[TopicPartition, OnDisk]:
     largest: dict[TopicPartition, OnDisk] = {}
     for broker in brokers:
-        for name, found in _found_on(broker, request, timeout_s).items():
+        for name, found in _found_on(broker, request, connection).items():
             if name not in largest or found.size > largest[name].size:
                 largest[name] = found
     return largest
 
 
 def _found_on(
-    broker: Address, request: DescribeLogDirsRequest, timeout_s: float
+    broker: Address, request: DescribeLogDirsRequest, connection: Connection
 ) -> dict[TopicPartition, OnDisk]:
-    with Wire(broker, timeout_s) as wire:
+    with Wire(broker, connection) as wire:
         answer = wire.ask(request, DescribeLogDirsResponse, _VERSION)
     return {
         TopicPartition(topic.name, partition.partition_index): OnDisk(

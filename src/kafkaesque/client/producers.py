@@ -1,7 +1,7 @@
 """Who writes to partitions, and where a transaction holds readers up: DescribeProducers.
 
-The leader of each partition is asked, over plain connections only (wire.py), and the coordinators
-for the transactional ids of those producers. A partition that cannot be told about is a Status.
+The leader of each partition is asked (wire.py), and the coordinators for the transactional ids of
+those producers. A partition that cannot be told about is a Status.
 Above: cli/txn/producers.py. Below: transactions.py, transaction.py, cluster.py, wire.py.
 """
 
@@ -12,7 +12,7 @@ from typing import Final
 from kafkaesque.client.admin import Admin
 from kafkaesque.client.answers import Status, error_code
 from kafkaesque.client.cluster import Cluster, cluster
-from kafkaesque.client.connection import Address
+from kafkaesque.client.connection import Address, Connection
 from kafkaesque.client.topics import cure
 from kafkaesque.client.transaction import PartitionProducer
 from kafkaesque.client.transactions import Transactions
@@ -39,7 +39,7 @@ def producers(admin: Admin, places: Sequence[TopicPartition]) -> list[PartitionP
     told: list[PartitionProducer | Status] = []
     for leader, led in sorted(_by_leader(found, places).items()):
         if leader in addresses:
-            told += _told(addresses[leader], led, admin.connection.timeout_s)
+            told += _told(addresses[leader], led, admin.connection)
         else:
             told += [_status(place, ErrorCode.LEADER_NOT_AVAILABLE) for place in led]
     return _named(told, transactions)
@@ -54,7 +54,7 @@ def _by_leader(found: Cluster, places: Iterable[TopicPartition]) -> dict[int, li
 
 
 def _told(
-    leader: Address, places: Iterable[TopicPartition], timeout_s: float
+    leader: Address, places: Iterable[TopicPartition], connection: Connection
 ) -> list[PartitionProducer | Status]:
     topics: dict[str, list[int]] = {}
     for place in places:
@@ -62,7 +62,7 @@ def _told(
     request = DescribeProducersRequest(
         topics=[TopicRequest(name=name, partition_indexes=it) for name, it in topics.items()]
     )
-    with Wire(leader, timeout_s) as wire:
+    with Wire(leader, connection) as wire:
         answer = wire.ask(request, DescribeProducersResponse, _VERSION)
     return [
         told

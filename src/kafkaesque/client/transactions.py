@@ -2,7 +2,7 @@
 
 Every broker is asked for the transactional ids that it coordinates (ListTransactions), the
 coordinator of an id for the rest (FindCoordinator, DescribeTransactions). confluent-kafka asks none
-of that, so wire.py does, over plain connections only. An answer that has to wait, because a
+of that, so wire.py does. An answer that has to wait, because a
 coordinator moves, loads its state or is ending a transaction, is asked for again until the timeout.
 Above: cli/txn/, console/, producers.py. Below: transaction.py, transaction_status.py, cluster.py,
 wire.py.
@@ -64,8 +64,7 @@ class Transactions:
     """The transactions of one cluster, whose brokers are known."""
 
     def __init__(self, connection: Connection, found: Cluster) -> None:
-        _require_plain(connection)
-        self._timeout_s = connection.timeout_s
+        self._connection = connection
         self._nodes = {node.node_id: Address(node.host, node.port) for node in found.nodes}
 
     @classmethod
@@ -170,7 +169,7 @@ class Transactions:
         return answer.node_id
 
     def _patiently(self, ask: Callable[[A], T], about: A) -> T:
-        deadline_s = time.monotonic() + self._timeout_s
+        deadline_s = time.monotonic() + self._connection.timeout_s
         while True:
             answer = ask(about)
             is_later = isinstance(answer, Status) and answer.code in _LATER
@@ -179,15 +178,7 @@ class Transactions:
             time.sleep(_PAUSE_S)
 
     def _wire(self, node_id: int) -> Wire:
-        return Wire(self._nodes[node_id], self._timeout_s)
-
-
-def _require_plain(connection: Connection) -> None:
-    if not connection.is_plain:
-        raise ClusterError(
-            "transactions are asked about over plain connections only: name --brokers that listen "
-            "without TLS and SASL"
-        )
+        return Wire(self._nodes[node_id], self._connection)
 
 
 def _transaction(coordinator: int, told: TransactionState) -> Transaction | Status:

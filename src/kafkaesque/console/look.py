@@ -97,12 +97,12 @@ class Lookout:
             return (), str(error)
 
     def _refresh_sizes(self, found: Cluster) -> None:
-        """Sizes change slowly and are told over plain connections only: unknown is no trouble."""
-        if not self._is_plain or time.monotonic() < self._sizes_due_s:
+        """Sizes change slowly: unknown is no trouble."""
+        if time.monotonic() < self._sizes_due_s:
             return
         brokers = [Address(node.host, node.port) for node in found.nodes]
         try:
-            self._sizes = partition_sizes(brokers, self._patient.timeout_s)
+            self._sizes = partition_sizes(brokers, self._patient)
         except ClusterError:
             self._sizes = {}
         self._sizes_due_s = time.monotonic() + SIZES_EVERY_S

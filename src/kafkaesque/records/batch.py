@@ -39,6 +39,7 @@ __all__ = [
     "batches",
     "crc_matches",
     "new_batch",
+    "payload",
     "read_header",
     "records",
     "stamp",
@@ -189,7 +190,7 @@ def records(
     The CRC is the caller's to check.
     """
     header = read_header(buffer, position)
-    data = _payload(buffer, position, header, max_size)
+    data = payload(buffer, position, header, max_size)
     at = 0
     previous = header.base_offset - 1
     for _ in range(header.count):
@@ -204,7 +205,8 @@ def records(
         raise _corrupt(f"{len(data) - at} bytes follow the last record of a batch")
 
 
-def _payload(buffer: Buffer, position: int, header: BatchHeader, max_size: int) -> bytes:
+def payload(buffer: Buffer, position: int, header: BatchHeader, max_size: int) -> bytes:
+    """The records of a batch as they lie there, unpacked."""
     end = position + header.size
     if end > len(buffer):
         raise _corrupt(f"a batch lacks its last {end - len(buffer)} bytes")

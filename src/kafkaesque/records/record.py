@@ -68,7 +68,7 @@ def decode_record(
     offset_delta, at = decode_varint(data, at)
     key, at = _decode_bytes(data, at, end)
     value, at = _decode_bytes(data, at, end)
-    headers, at = _decode_headers(data, at, end)
+    headers, at = decode_headers(data, at, end)
     if at != end:
         raise _corrupt(f"a record's length and its fields differ by {end - at} bytes")
     offset = base_offset + offset_delta
@@ -84,7 +84,7 @@ def _decode_bytes(data: bytes, at: int, end: int) -> tuple[bytes | None, int]:
     return data[at : at + length], at + length
 
 
-def _decode_headers(data: bytes, at: int, end: int) -> tuple[Headers, int]:
+def decode_headers(data: bytes, at: int, end: int) -> tuple[Headers, int]:
     count, at = decode_varint(data, at)
     if count == 0:
         return (), at

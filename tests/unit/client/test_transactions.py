@@ -4,11 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkaesque.client.cluster import Cluster
-from kafkaesque.client.connection import ClusterError, Connection
 from kafkaesque.client.transaction import ONGOING, OPEN, STATES, Transaction, age_ms
 from kafkaesque.client.transaction_status import another_one, status, why_not_abort
-from kafkaesque.client.transactions import Transactions
 from kafkaesque.errors import ErrorCode
 from kafkaesque.types import TopicPartition
 
@@ -76,9 +73,3 @@ def test_every_error_has_a_cause_and_a_cure(code: ErrorCode) -> None:
 def test_what_the_cluster_says_itself_comes_first() -> None:
     told = status("copier", ErrorCode.INVALID_REQUEST, "transactions are switched off")
     assert str(told).startswith("INVALID_REQUEST: transactions are switched off; ")
-
-
-@pytest.mark.parametrize("connection", [Connection(user="eve"), Connection(enable_tls=True)])
-def test_only_plain_connections_are_used(connection: Connection) -> None:
-    with pytest.raises(ClusterError, match="over plain connections only: name --brokers"):
-        Transactions(connection, Cluster("id", 0, [], []))

@@ -7,7 +7,7 @@ in tests/property/test_protocol_kio.py.
 from typing import Any
 from uuid import UUID
 
-from kafkaesque.protocol.messages import MESSAGES
+from kafkaesque.protocol.messages import ASKED, MESSAGES
 from kafkaesque.protocol.schema import Field, Primitive, schema_of
 
 VALUES: dict[str, Any] = {
@@ -22,7 +22,9 @@ VALUES: dict[str, Any] = {
     "records": b"eight",
 }
 
-CLASSES: list[type[Any]] = [cls for api in MESSAGES.values() for cls in (api.request, api.response)]
+CLASSES: list[type[Any]] = [
+    cls for api in (*MESSAGES.values(), *ASKED) for cls in (api.request, api.response)
+]
 CASES: list[tuple[type[Any], int]] = [
     (cls, version)
     for cls in CLASSES

@@ -1,6 +1,7 @@
 """Every API that is declared, by key. One file per API, its request and its response together.
 
-MESSAGES says what can be *decoded*. What the broker *serves* is its own table, in broker/apis.
+MESSAGES says what can be *decoded*. What the broker *serves* is its own table, in broker/apis; what
+only our clients *ask*, of other brokers, is in ASKED.
 internal.py, beside them, declares what is not sent but stored: the records of internal topics.
 """
 
@@ -84,6 +85,14 @@ from kafkaesque.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochResponse,
 )
 from kafkaesque.protocol.messages.produce import ProduceRequest, ProduceResponse
+from kafkaesque.protocol.messages.sasl_authenticate import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+)
+from kafkaesque.protocol.messages.sasl_handshake import (
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
 from kafkaesque.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from kafkaesque.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
@@ -166,6 +175,12 @@ _APIS: Final = (
         DescribeTopicPartitionsResponse,
     ),
 )
+
+ASKED: Final = (
+    Api(17, "SaslHandshake", SaslHandshakeRequest, SaslHandshakeResponse),
+    Api(36, "SaslAuthenticate", SaslAuthenticateRequest, SaslAuthenticateResponse),
+)
+"""What our clients ask of other brokers, and ours does not serve."""
 
 MESSAGES: Final[dict[int, Api]] = {api.key: api for api in _APIS}
 

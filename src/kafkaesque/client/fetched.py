@@ -1,0 +1,94 @@
+"""What one fetch has brought of one partition: whole batches as they lie in the log. Pure.
+
+`Fetched.of` checks them (headers, CRCs), cuts off a batch that is not whole, and finds out where to
+go on. `records` opens them. A batch may begin below the offset that was asked for, since the log is
+searched by batch. Of a transaction that was aborted the response names the producer and the first
+offset; its records are left out from there on, up to its marker (KIP-98).
+Above: fetch.py. Below: records/.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.records.batch import (
+    HEADER_SIZE,
+    LOG_OVERHEAD,
+    BatchHeader,
+    batches,
+    crc_matches,
+)
+from kafkaesque.records.control import Marker, read_marker
+from kafkaesque.records.record import Record
+from kafkaesque.records.walk import walk
+from kafkaesque.types import Buffer, TopicPartition
+
+_NOT_PLAIN = 0x30  # transactional, control
+_MAX_BATCH_BYTES = 100 << 20
+"""No frame is larger."""
+
+
+class Fetched(NamedTuple):
+    """`offset` was asked for; `next_offset` is where it goes on."""
+
+    place: TopicPartition
+    offset: int
+    next_offset: int
+    data: bytes
+    high_watermark: int
+    log_start_offset: int
+    aborted: tuple[tuple[int, int], ...] = ()
+    """Producer id and first offset of transactions that were aborted, if only what is committed
+    was asked for."""
+    error: ErrorCode = ErrorCode.NONE
+
+    def records(self) -> Iterator[Record]:
+        """From `offset` on; no markers, and nothing that was aborted."""
+        for position, header in self._batches():
+            found = walk(self.data, position, header)
+            if header.base_offset >= self.offset:
+                yield from found
+            else:
+                yield from (record for record in found if record.offset >= self.offset)
+
+    def _batches(self) -> Iterator[tuple[int, BatchHeader]]:
+        """Those with records for the reader."""
+        pending = sorted(self.aborted, key=lambda each: each[1], reverse=True)
+        aborted: set[int] = set()
+        for position, header in batches(self.data):
+            while pending and pending[-1][1] <= header.last_offset:
+                aborted.add(pending.pop()[0])
+            if not header.attributes & _NOT_PLAIN:
+                yield position, header
+            elif header.is_control:
+                if read_marker(self.data, position) is Marker.ABORT:
+                    aborted.discard(header.producer_id)
+            elif header.producer_id not in aborted:
+                yield position, header
+
+
+def whole_batches(data: Buffer) -> tuple[int, int]:
+    """How many bytes are whole batches, and the offset after them; -1 if there are none.
+
+    Raises KafkaError(CORRUPT_MESSAGE) if already the first one is damaged. What is damaged further
+    on will be the first another time.
+    """
+    end, next_offset = 0, -1
+    try:
+        for position, header in batches(data):
+            if not crc_matches(data, position, header):
+                raise KafkaError(
+                    ErrorCode.CORRUPT_MESSAGE,
+                    f"the batch at offset {header.base_offset} does not match its CRC",
+                )
+            end, next_offset = position + header.size, header.next_offset
+    except KafkaError:
+        if next_offset < 0:
+            raise
+    return end, next_offset
+
+
+def size_of_first(data: Buffer) -> int:
+    """How large the first batch is of which only the beginning is there."""
+    claimed = int.from_bytes(data[8:LOG_OVERHEAD], "big") + LOG_OVERHEAD
+    return min(max(claimed, HEADER_SIZE), _MAX_BATCH_BYTES)
