@@ -47,11 +47,26 @@ class Histogram:
     def count(self) -> int:
         return sum(self._counts)
 
-    def observe(self, value: float) -> None:
-        self._counts[bisect_left(self._bounds, value)] += 1
-        self.sum += value
+    @property
+    def bounds(self) -> tuple[float, ...]:
+        return self._bounds
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Of each bucket alone; the last is above all bounds."""
+        return tuple(self._counts)
+
+    def observe(self, value: float, times: int = 1) -> None:
+        self._counts[bisect_left(self._bounds, value)] += times
+        self.sum += value * times
         if value > self.max:
             self.max = value
+
+    def add(self, counts: Sequence[int], total: float, largest: float) -> None:
+        """What another histogram with the same bounds has counted."""
+        self._counts = [ours + theirs for ours, theirs in zip(self._counts, counts, strict=True)]
+        self.sum += total
+        self.max = max(self.max, largest)
 
     def metric(self, name: str, about: str) -> Metric:
         """Cumulative, as Prometheus has it: each bucket holds all that is not above its bound."""

@@ -33,6 +33,7 @@ from kafkaesque.broker.topics import (
     Topic,
     Topics,
 )
+from kafkaesque.broker.traffic import Traffic
 from kafkaesque.broker.transactions import Transactions
 from kafkaesque.broker.turn import Turn
 from kafkaesque.errors import KafkaError, StartError
@@ -72,6 +73,7 @@ class Broker:
         )
         self.long_polls: set[Watcher] = set()
         self.turn = Turn()
+        self.traffic = Traffic()
         self.metadata: Metadata
         self.coordinator: Coordinator
         self.transactions: Transactions

@@ -85,6 +85,7 @@ class Connection(asyncio.BufferedProtocol):
         self._open = open_connections
         self._apis = apis
         self._turn = broker.turn
+        self._traffic = broker.traffic
         self._max_frame_bytes: int = broker.config["socket.request.max.bytes"]
         self._transport: asyncio.Transport
         self._number = next(_numbers)
@@ -135,6 +136,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         self.last_heard = asyncio.get_running_loop().time()
+        self._traffic.received_bytes += nbytes
         self._take_in(nbytes)
         if self._turn.is_spent(self.last_heard) and not self._backlog and not self._closing:
             self._transport.pause_reading()
@@ -229,6 +231,7 @@ class Connection(asyncio.BufferedProtocol):
         except DecodeError as error:
             self.refuse(error.message)
             return
+        self._traffic.requests[api.key] += 1
         context = Context(self._broker, self._listener, header, self.peer, self._number)
         try:
             result = api.handle(context, request)
@@ -285,8 +288,10 @@ class Connection(asyncio.BufferedProtocol):
 
     def _write(self, chunks: list[Buffer]) -> None:
         if len(chunks) == 1:
+            self._traffic.sent_bytes += len(chunks[0])
             self._transport.write(chunks[0])
         else:
+            self._traffic.sent_bytes += sum(map(len, chunks))
             self._transport.writelines(chunks)
 
     def _unsupported(self, header: RequestHeader) -> None:

@@ -14,16 +14,19 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from http import HTTPStatus
 
 from kafkaesque.broker.apis import APIS, Api
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.config import BrokerConfig, Listener
 from kafkaesque.broker.connection import Connection
+from kafkaesque.broker.health import health
+from kafkaesque.broker.lag import group_metrics
 from kafkaesque.broker.loop_delay import LoopDelay
-from kafkaesque.broker.metrics_page import PATH, MetricsPage
+from kafkaesque.broker.metrics_page import HEALTH_PATH, METRICS_PATH, Answer, MetricsPage
 from kafkaesque.errors import StartError
 from kafkaesque.log.files import Files
-from kafkaesque.metrics import Metric, exposition, gauge
+from kafkaesque.metrics import CONTENT_TYPE, Metric, exposition, gauge
 from kafkaesque.types import Clock
 
 logger = logging.getLogger(__name__)
@@ -55,7 +58,9 @@ class Server:
         self._connections: set[Connection] = set()
         self._idle_check: asyncio.Task[None] | None = None
         self._loop_delay = LoopDelay()
-        self._metrics_page = MetricsPage(lambda: exposition(self._metrics()))
+        self._metrics_page = MetricsPage(
+            {METRICS_PATH: self._metrics_answer, HEALTH_PATH: self._health_answer}
+        )
         self.metrics_url: str | None = None
         self.listeners: list[Listener] = []
         self.broker: Broker
@@ -134,8 +139,15 @@ class Server:
             raise StartError(
                 f"cannot show metrics on {asked.address}: {why}; choose another --metrics-port"
             ) from error
-        self.metrics_url = f"http://{bound.address}{PATH}"
+        self.metrics_url = f"http://{bound.address}{METRICS_PATH}"
         self._loop_delay.start()
+
+    def _metrics_answer(self) -> Answer:
+        return Answer(HTTPStatus.OK, CONTENT_TYPE, exposition(self._metrics()))
+
+    def _health_answer(self) -> Answer:
+        status, report = health(self.broker.storage.offline(), len(self._connections))
+        return Answer(status, "application/json", report)
 
     def _metrics(self) -> Iterator[Metric]:
         partitions = [partition for topic in self.broker.topics for partition in topic.partitions]
@@ -144,7 +156,12 @@ class Server:
         yield gauge("kafkaesque_connections", "Clients connected now.", len(self._connections))
         yield gauge("kafkaesque_topics", "Topics, the broker's own included.", topics)
         yield gauge("kafkaesque_partitions", "Partitions of those topics.", len(partitions))
+        offline = len(self.broker.storage.offline())
+        yield gauge("kafkaesque_offline_partitions", "Partitions whose disk failed.", offline)
         yield gauge("kafkaesque_log_bytes", "Bytes of all their record batches.", size)
+        yield from self.broker.traffic.metrics({api.key: api.name for api in self._apis.values()})
+        yield from self.broker.disk.metrics()
+        yield from group_metrics(self.broker)
         yield from self.broker.cleaner.metrics()
         yield from self._loop_delay.metrics()
 

@@ -11,7 +11,7 @@ Above: topics.py, broker.py. Below: partition.py, log/.
 import asyncio
 import base64
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Protocol
@@ -46,6 +46,7 @@ class Storage(Protocol):
     def open(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition: ...
     def strays(self) -> list[TopicPartition]: ...
     def forget_strangers(self) -> None: ...
+    def offline(self) -> list[Partition]: ...
     async def delete(self, partitions: Sequence[Partition]) -> None: ...
     async def checkpoint(self) -> None: ...
     async def checkpoint_log_starts(self) -> None: ...
@@ -78,6 +79,9 @@ class MemoryStorage:
 
     def forget_strangers(self) -> None:
         pass
+
+    def offline(self) -> list[Partition]:
+        return []
 
     async def delete(self, partitions: Sequence[Partition]) -> None:
         self._partitions.difference_update(partitions)
@@ -306,14 +310,15 @@ class DiskStorage:
 
     async def revive(self) -> None:
         """Try to bring partitions back that a failed flush took offline."""
-        for partition in self._offline():
+        for partition in self.offline():
             try:
                 await partition.reopen()
             except (OSError, KafkaError) as error:
                 partition.offline = str(error)
 
-    def _offline(self) -> Iterator[Partition]:
-        yield from [p for p in self._partitions.values() if p.offline is not None]
+    def offline(self) -> list[Partition]:
+        """Those that a failed flush took offline, the metadata log included."""
+        return [p for p in self._partitions.values() if p.offline is not None]
 
     async def close(self) -> None:
         """A clean stop: everything on disk and indexed, so that the next start scans nothing."""

@@ -115,7 +115,7 @@ def broker(
         settings=dict(settings or []),
         metrics_port=metrics_port,
     )
-    _log_to_stderr(log_level)
+    log_to_stderr(log_level)
     run(config)
 
 
@@ -132,7 +132,7 @@ def is_on_command_line(context: typer.Context, parameter: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _log_to_stderr(level: LogLevel) -> None:
+def log_to_stderr(level: LogLevel) -> None:
     import logging
 
     logging.basicConfig(

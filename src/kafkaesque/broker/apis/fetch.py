@@ -261,6 +261,7 @@ class _Attempt:
             wanted.told = None if data.error_code else told
             if data.records:
                 served.append(found.key)
+                self._ctx.broker.traffic.fetched_bytes += found.size
             name = (wanted.topic, wanted.topic_id.int)
             topic = topics.get(name)
             if topic is None:

@@ -82,7 +82,13 @@ def _append(
     _check_request(ctx.version, request.acks, topic, records)
     if len(records) > _ATTRIBUTES and records[_ATTRIBUTES] & _TRANSACTIONAL:
         _admit(ctx, request, partition, records)
+    end_offset = partition.log.end_offset
     header = partition.append(records)
+    if header.base_offset >= end_offset:  # Else it was a retry of what is there.
+        traffic = ctx.broker.traffic
+        traffic.produced_batches += 1
+        traffic.produced_records += header.count
+        traffic.produced_bytes += header.size
     answer.base_offset = header.base_offset
     answer.log_start_offset = partition.log.log_start_offset
     if topic.config.log_append_time:
