@@ -215,9 +215,9 @@ class Fetcher:
         offset = leader.session.asked(place)
         if offset is None:
             return None
-        error = error_code(data.error_code)
-        if error is ErrorCode.NONE:
+        if not data.error_code:
             return self._open(leader, place, offset, data)
+        error = error_code(data.error_code)
         if error in RETRIABLE or error in _UNKNOWN:
             self._lose(place, f"{place} cannot be read ({error.name})")
             return None
@@ -248,7 +248,9 @@ class Fetcher:
             bytes(records[:end]),
             data.high_watermark,
             data.log_start_offset,
-            tuple((it.producer_id, it.first_offset) for it in data.aborted_transactions or ()),
+            tuple((it.producer_id, it.first_offset) for it in data.aborted_transactions)
+            if data.aborted_transactions
+            else (),
         )
 
     def _decide(

@@ -23,7 +23,7 @@ from kafkaesque.records.record import Record
 from kafkaesque.records.walk import walk
 from kafkaesque.types import Buffer, TopicPartition
 
-_NOT_PLAIN = 0x30  # transactional, control
+_CONTROL = 0x20
 _MAX_BATCH_BYTES = 100 << 20
 """No frame is larger."""
 
@@ -44,26 +44,26 @@ class Fetched(NamedTuple):
 
     def records(self) -> Iterator[Record]:
         """From `offset` on; no markers, and nothing that was aborted."""
-        for position, header in self._batches():
+        for position, header in self._committed() if self.aborted else batches(self.data):
+            if header.attributes & _CONTROL:
+                continue
             found = walk(self.data, position, header)
             if header.base_offset >= self.offset:
                 yield from found
             else:
                 yield from (record for record in found if record.offset >= self.offset)
 
-    def _batches(self) -> Iterator[tuple[int, BatchHeader]]:
-        """Those with records for the reader."""
+    def _committed(self) -> Iterator[tuple[int, BatchHeader]]:
+        """Batches without those that were aborted."""
         pending = sorted(self.aborted, key=lambda each: each[1], reverse=True)
         aborted: set[int] = set()
         for position, header in batches(self.data):
             while pending and pending[-1][1] <= header.last_offset:
                 aborted.add(pending.pop()[0])
-            if not header.attributes & _NOT_PLAIN:
-                yield position, header
-            elif header.is_control:
+            if header.is_control:
                 if read_marker(self.data, position) is Marker.ABORT:
                     aborted.discard(header.producer_id)
-            elif header.producer_id not in aborted:
+            elif not header.is_transactional or header.producer_id not in aborted:
                 yield position, header
 
 

@@ -85,7 +85,7 @@ def pong() -> str:
     return _text(type="pong")
 
 
-def closing(reason: str, code: int = 1001) -> str:
+def closing(reason: str, code: int) -> str:
     return _text(type="closing", reason=reason, code=code)
 
 

@@ -5,10 +5,11 @@ each key; both at most `limit`. What is not kept is missed, and is reported as r
 such that every match inside was not delivered, and none outside was lost:
 
     matches of a partition   5  7  9 12 15 20      kept: 9, 20
-    reported with 9: [5, 7], with 20: [12, 15]
+    taken: missed [5, 8], 9, missed [10, 15], 20
 
 Matches come in the order of their offsets in each partition, and are taken in the order in which
-they came, so whatever is missed below the last one that was taken is settled. Pure.
+they came, each after what was missed before it: a client that is cut off anywhere in between knows
+where to go on. Pure.
 Above: subscription.py, client.py. Below: ring.py, delivery.py.
 """
 
@@ -19,10 +20,12 @@ from kafkaesque.gateway.fanout.ring import Ring
 
 
 class Missed(NamedTuple):
-    """`ranges` are (partition, first offset, last offset), both included."""
+    """From offset to offset, both included. The matches of a span are told with its first part."""
 
+    partition: int
+    first: int
+    last: int
     matches: int
-    ranges: list[tuple[int, int, int]]
 
 
 class _Span:
@@ -60,7 +63,8 @@ class Backlog:
 
     def hold(self, delivery: Delivery) -> bool:
         """Keep it; whether an older one is missed because of that."""
-        key: object = delivery.key if self._conflates else delivery
+        assert delivery.record is not None
+        key: object = delivery.record.key if self._conflates else delivery
         older = self._entries.pop(key, None)
         if older is None and len(self._entries) >= self._limit:
             older = self._entries.pop(next(iter(self._entries)))
@@ -71,19 +75,27 @@ class Backlog:
         self._entries[key] = delivery
         return older is not None
 
-    def take(self, max_bytes: int) -> tuple[Missed | None, list[Delivery]]:
-        """The oldest that are there, at least one, and what was missed up to them."""
-        taken: list[Delivery] = []
+    def take(self, max_bytes: int) -> list[Missed | Delivery]:
+        """The oldest that are there, at least one, each after what was missed before it."""
+        taken: list[Missed | Delivery] = []
         size = 0
         while self._entries and size < max_bytes:
             delivery = self._entries.pop(next(iter(self._entries)))
             if delivery.record is None:
                 self._miss(delivery)
                 continue
+            if self._spans:
+                taken += self._missed_before(delivery)
             delivery.waiting -= 1
             size += delivery.size
             taken.append(delivery)
-        return self._report(taken) if self._spans else None, taken
+        if not self._entries:
+            taken += [
+                Missed(partition, span.first, span.last, span.matches)
+                for partition, span in self._spans.items()
+            ]
+            self._spans.clear()
+        return taken
 
     def clear(self) -> None:
         """The subscription is over."""
@@ -107,30 +119,16 @@ class Backlog:
         else:
             span.add(delivery.offset)
 
-    def _report(self, taken: list[Delivery]) -> Missed | None:
-        matches = 0
-        ranges: list[tuple[int, int, int]] = []
-        unfinished = {delivery.partition for delivery in self._entries.values()}
-        for partition, span in list(self._spans.items()):
-            ends = [each.offset for each in taken if each.partition == partition]
-            if partition not in unfinished:
-                ends.append(span.last + 1)
-            found = _ranges_below(ends, span)
-            ranges += [(partition, first, last) for first, last in found]
-            if found:
-                matches += span.matches
-                span.matches = 0
-            if span.first > span.last:
-                del self._spans[partition]
-        return Missed(matches, ranges) if ranges else None
-
-
-def _ranges_below(ends: list[int], span: _Span) -> list[tuple[int, int]]:
-    """What of a span lies before each of these offsets, and behind the one before it."""
-    ranges = []
-    for end in ends:
-        last = min(end - 1, span.last)
-        if span.first <= last:
-            ranges.append((span.first, last))
-        span.first = max(span.first, end + 1)
-    return ranges
+    def _missed_before(self, delivery: Delivery) -> list[Missed]:
+        partition, offset = delivery.partition, delivery.offset
+        span = self._spans.get(partition)
+        if span is None:
+            return []
+        found = []
+        if span.first < offset:
+            found.append(Missed(partition, span.first, min(offset - 1, span.last), span.matches))
+            span.matches = 0
+        span.first = max(span.first, offset + 1)
+        if span.first > span.last:
+            del self._spans[partition]
+        return found

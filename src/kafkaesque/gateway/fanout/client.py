@@ -30,6 +30,7 @@ Range = tuple[int, int, int]
 
 _DRAIN_BYTES = 64 << 10
 _CLOSE_SECONDS = 5.0
+_MOST_OUT_BYTES = 128 << 10
 _MOST_UNREAD_BYTES = 1 << 20
 
 
@@ -45,6 +46,7 @@ class Client(asyncio.Protocol):
         "is_slow",
         "limit",
         "out",
+        "out_bytes",
         "pinged_at",
         "slow_since",
         "subscriptions",
@@ -62,6 +64,7 @@ class Client(asyncio.Protocol):
         self.transport: asyncio.Transport = cast(asyncio.Transport, None)
         self.subscriptions: dict[int, Subscription] = {}
         self.out: list[bytes] = []
+        self.out_bytes = 0
         self.is_slow = False
         self.is_closing = False
         # Of v1_client.py, which two kinds of client inherit from: so they have to be here.
@@ -112,10 +115,13 @@ class Client(asyncio.Protocol):
         self.write(data)
 
     def write(self, data: bytes) -> None:
-        """With the next flush."""
+        """With the next flush; at once, if that is much: then it shows who is slow."""
         if not self.out:
             self.door.hub.dirty.append(self)
         self.out.append(data)
+        self.out_bytes += len(data)
+        if self.out_bytes > _MOST_OUT_BYTES:
+            self.flush()
 
     def write_now(self, data: bytes) -> None:
         """With all that was written before it, at once: an answer to the client."""
@@ -130,6 +136,7 @@ class Client(asyncio.Protocol):
         if out and not self.transport.is_closing():
             self.transport.write(out[0] if len(out) == 1 else b"".join(out))
         out.clear()
+        self.out_bytes = 0
 
     def tell_expired(
         self, subscription: Subscription, partition: int, first: int, last: int
@@ -209,11 +216,11 @@ class Client(asyncio.Protocol):
 
     def _drain_backlog(self, subscription: Subscription, backlog: Backlog) -> bool:
         """Whether there is more."""
-        missed, taken = backlog.take(_DRAIN_BYTES)
-        if missed is not None:
-            self._tell_missed(subscription, missed)
-        for delivery in taken:
-            self.send(subscription, delivery)
+        for each in backlog.take(_DRAIN_BYTES):
+            if isinstance(each, Missed):
+                self._tell_missed(subscription, each)
+            else:
+                self.send(subscription, each)
         self.door.hub.ring.sweep()
         if backlog.is_settled:
             subscription.backlog = None
@@ -222,7 +229,8 @@ class Client(asyncio.Protocol):
     def _tell_missed(self, subscription: Subscription, missed: Missed) -> None:
         conflates = subscription.policy is Policy.CONFLATE
         reason = GapReason.CONFLATED if conflates else GapReason.SLOW
-        self.tell_gap(subscription, reason, missed.matches, missed.ranges)
+        ranges = [(missed.partition, missed.first, missed.last)]
+        self.tell_gap(subscription, reason, missed.matches, ranges)
 
     def _hold(self, subscription: Subscription, delivery: Delivery) -> None:
         """The client is slow: what its policy says."""

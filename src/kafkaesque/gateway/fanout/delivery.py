@@ -15,41 +15,36 @@ Encoder: TypeAlias = Callable[[int, str, int, Record], bytes]
 
 
 class Delivery:
-    __slots__ = (
-        "_encoded",
-        "is_kept",
-        "key",
-        "offset",
-        "partition",
-        "record",
-        "size",
-        "topic",
-        "waiting",
-    )
+    __slots__ = ("_encoded", "is_kept", "offset", "partition", "record", "topic", "waiting")
 
     def __init__(self, topic: str, partition: int, record: Record) -> None:
         self.topic = topic
         self.partition = partition
-        self.record: Record | None = record
         self.offset = record.offset
-        self.key = record.key
-        self.size = len(record.key or b"") + len(record.value or b"")
+        self.record: Record | None = record
+        self._encoded: dict[tuple[Encoder, int], bytes] | None = None
         self.is_kept = False
         self.waiting = 0
         """How many slow subscriptions have yet to take it."""
-        self._encoded: dict[tuple[Encoder, int], bytes] = {}
+
+    @property
+    def size(self) -> int:
+        """Bytes of key and value; 0 if they are gone."""
+        if self.record is None:
+            return 0
+        return len(self.record.key or b"") + len(self.record.value or b"")
 
     def encoded(self, encoder: Encoder, subscription: int) -> bytes:
         """Only of a delivery that has its record still."""
         form = encoder, subscription
-        data = self._encoded.get(form)
-        if data is None:
-            assert self.record is not None
-            data = encoder(subscription, self.topic, self.partition, self.record)
-            self._encoded[form] = data
+        if self._encoded is None:
+            self._encoded = {}
+        elif (data := self._encoded.get(form)) is not None:
+            return data
+        assert self.record is not None
+        data = self._encoded[form] = encoder(subscription, self.topic, self.partition, self.record)
         return data
 
     def drop(self) -> None:
         """Nobody can have it any more: free its memory."""
-        self.record = None
-        self._encoded.clear()
+        self.record = self._encoded = None

@@ -13,6 +13,7 @@ Above: server.py, clients. Below: stream.py, catch_up.py, client/fetch.py.
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ from kafkaesque.gateway.fanout.stats import Stats, Topics
 from kafkaesque.gateway.fanout.stream import Stream
 from kafkaesque.gateway.fanout.subscription import Subscription
 from kafkaesque.gateway.fanout.wants import Wants
+from kafkaesque.records.record import Record
 from kafkaesque.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -97,8 +99,13 @@ class Hub:
         """Raises SubscribeError. Whatever comes after the offsets of its `start` will be shown."""
         try:
             stream = await self._stream(topic)
+            if isinstance(start, dict) and start.keys() - set(range(stream.partitions)):
+                await self._look_once()  # Another worker has seen it grow.
             given = await self._given(stream, start)
             await self._read_for(stream, wants, given)
+            while given and len(given) < stream.partitions:  # It has grown meanwhile.
+                given = await self._given(stream, start)
+                await self._read_for(stream, wants, given)
         except (ClusterError, KafkaError) as error:
             raise SubscribeError(f"{topic} cannot be read: {error}") from None
         if self.streams.get(topic) is not stream:
@@ -124,8 +131,8 @@ class Hub:
             client.flush()
         if self._shown:
             now_ms = time.time() * 1000
-            for timestamp in self._shown:
-                self.stats.latency.observe(max(0.0, (now_ms - timestamp) / 1000))
+            for timestamp, times in Counter(self._shown).items():
+                self.stats.latency.observe(max(0.0, (now_ms - timestamp) / 1000), times)
             self._shown.clear()
 
     def figures(self) -> Topics:
@@ -157,7 +164,7 @@ class Hub:
             await self._look_once()
         partitions = self._topics.get(topic)
         if partitions is None:
-            raise SubscribeError(f"there is no topic {topic!r}")
+            raise SubscribeError(f"there is no topic {topic!r}: create it, or correct its name")
         stream = self.streams.get(topic)
         if stream is None:
             stream = self.streams[topic] = Stream(topic, partitions)
@@ -236,6 +243,7 @@ class Hub:
     async def _adjust(self) -> None:
         """Read what is wanted, and nothing else."""
         for stream in list(self.streams.values()):
+            stream.narrow()
             missing = [TopicPartition(stream.topic, each) for each in sorted(stream.missing())]
             try:
                 ends = await self._fetcher.offsets(missing, LATEST) if missing else {}
@@ -265,6 +273,7 @@ class Hub:
             due = time.perf_counter() + linger_s
             for fetched in found:
                 await self._take(fetched)
+            self.flush()
             self.stats.bytes_fetched = self._fetcher.bytes_fetched
 
     async def _take(self, fetched: Fetched) -> None:
@@ -283,7 +292,7 @@ class Hub:
             feed.next = record.offset
             if stream.learns and stream.observe(record.key, partition):
                 self._adjust_soon()
-            self._show(stream, Delivery(stream.topic, partition, record))
+            self._show(stream, partition, record)
             feed.next = record.offset + 1
             count += 1
             if count % _LOOK_EVERY_RECORDS == 0 and time.perf_counter() - since > _SLICE_SECONDS:
@@ -294,20 +303,18 @@ class Hub:
                 since = time.perf_counter()
         feed.next = fetched.next_offset
         self.stats.records += count
-        self.flush()
         if partition in stream.lagging:
             self.wake()
 
-    def _show(self, stream: Stream, delivery: Delivery) -> None:
-        assert delivery.record is not None
-        is_wanted = False
-        for subscription in stream.interests.matching(delivery.partition, delivery.record):
+    def _show(self, stream: Stream, partition: int, record: Record) -> None:
+        delivery = None
+        for subscription in stream.interests.matching(partition, record):
             lag = subscription.lag
-            if lag is None or delivery.partition not in lag:
+            if lag is None or partition not in lag:
+                if delivery is None:
+                    delivery = Delivery(stream.topic, partition, record)
+                    self._shown.append(record.timestamp)
                 subscription.client.offer(subscription, delivery)
-                is_wanted = True
-        if is_wanted:
-            self._shown.append(delivery.record.timestamp)
 
     async def _recover(self, stream: Stream, fetched: Fetched) -> None:
         """The feed of a partition cannot go on where it was."""

@@ -67,7 +67,10 @@ class Interests:
         unsure: list[Subscription] = []
         key = record.key
         if key is not None:
-            self._find_by_key(key, found, unsure)
+            for each in self._by_key.get(key, ()):
+                (unsure if each.is_checked_further else found).append(each)
+            if self._by_prefix:
+                self._find_by_prefix(key, found, unsure)
         if self._by_header and record.headers:
             for header in dict.fromkeys(record.headers):
                 unsure += self._by_header.get(header, ())
@@ -78,11 +81,9 @@ class Interests:
                 found += self._by_predicate.matches(subject)
         return found
 
-    def _find_by_key(
+    def _find_by_prefix(
         self, key: bytes, found: "list[Subscription]", unsure: "list[Subscription]"
     ) -> None:
-        for each in self._by_key.get(key, ()):
-            (unsure if each.is_checked_further else found).append(each)
         for size, by_prefix in self._by_prefix.items():
             for each in by_prefix.get(key[:size], ()):
                 (unsure if each.is_checked_further else found).append(each)

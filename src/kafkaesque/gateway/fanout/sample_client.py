@@ -40,7 +40,10 @@ class SampleClient(WebSocketClient):
             self.end(1008, "one answer is enough: connect again to ask for something else")
             return
         self._has_answered = True
-        topic, slash, key = frame.payload.partition(b"/")
+        # A line that was typed into a terminal ends with a newline, which nobody means.
+        is_typed = frame.opcode == websocket.TEXT
+        answer = frame.payload.removesuffix(b"\n") if is_typed else frame.payload
+        topic, slash, key = answer.partition(b"/")
         try:
             name = topic.decode()
         except UnicodeDecodeError:

@@ -41,7 +41,6 @@ _HEADERS: Final = {
     "Connection": "close",
 }
 _RETRY: Final = b"retry: 2000\n\n"
-_COMMENT: Final = b":\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +195,13 @@ class SseClient(Client):
         )
 
     def ping(self) -> None:
-        self.write_now(_COMMENT)
+        """An id without data: the client learns where all partitions are, and shows nothing."""
+        if self.is_slow:
+            return
+        for subscription in self.subscriptions.values():
+            for partition, offset in subscription.stream.position(subscription).items():
+                self._mark(subscription, partition, offset)
+        self.write_now(self._id() + b"\n")
 
     def data_received(self, data: bytes) -> None:
         """There is nothing to say for a client."""

@@ -22,6 +22,9 @@ from kafkaesque.gateway.fanout.placement import Placement
 from kafkaesque.gateway.fanout.subscription import Subscription
 from kafkaesque.gateway.fanout.wants import Wants
 
+_MANY_KEYS = 500
+_MANY_KEYS_PER_PARTITION = 10
+
 
 class Feed:
     """A partition that is read at its head; `next` is the next offset to show."""
@@ -48,16 +51,13 @@ class Stream:
         self.heads: Mapping[int, int] = {}
         """Where all partitions ended a moment ago: one object for many subscriptions."""
         self.heads_at = float("-inf")
+        self.learns = False
+        """Whether it matters where keys are put."""
         self._wide = 0
         self._home_counts: Counter[int] = Counter()
         self.lagging: dict[int, dict[Subscription, None]] = {}
         """By partition: those who read what was before."""
         self._keyed = 0
-
-    @property
-    def learns(self) -> bool:
-        """Whether it matters where keys are put."""
-        return self._keyed > 0 and self.partitions > 1 and not self.placement.is_contradicted
 
     def wanted(self) -> set[int]:
         """The partitions that have to be read."""
@@ -86,7 +86,7 @@ class Stream:
         subscription.start = {**start, **given} if given else start
         self.subscriptions[subscription] = None
         self.interests.add(subscription)
-        self._keyed += subscription.wants.keys is not None
+        self._count_keyed(subscription.wants.keys is not None)
         self._settle(subscription)
         for partition, offset in given.items():
             if offset != self.feeds[partition].next:
@@ -95,7 +95,7 @@ class Stream:
     def remove(self, subscription: Subscription) -> None:
         del self.subscriptions[subscription]
         self.interests.remove(subscription)
-        self._keyed -= subscription.wants.keys is not None
+        self._count_keyed(-(subscription.wants.keys is not None))
         self._unsettle(subscription)
         for partition in list(subscription.lag or ()):
             self.catch_up(subscription, partition)
@@ -150,8 +150,25 @@ class Stream:
         """Learn from a record that is about to be shown; whether other partitions are wanted."""
         if not self.placement.observe(key, partition):
             return False
-        self._settle_anew()
+        if self.placement.is_contradicted:
+            self._settle_anew()
+        else:
+            self.narrow()
         return True
+
+    def narrow(self) -> None:
+        """Whoever wants keys wants only their homes, now that those are known.
+
+        Many keys are at home everywhere: then nothing is won, and the loop would stand still.
+        """
+        most = max(_MANY_KEYS, self.partitions * _MANY_KEYS_PER_PARTITION)
+        if self.placement.name is None or not 0 < self._wide <= most:
+            return
+        self._remember_positions()
+        for subscription in self.subscriptions:
+            if subscription.homes is None and subscription.wants.keys is not None:
+                self._unsettle(subscription)
+                self._settle(subscription)
 
     def grow(self, partitions: int) -> None:
         """There are more partitions, so that keys may be put elsewhere."""
@@ -159,8 +176,14 @@ class Stream:
         self.placement = Placement(partitions)
         self._settle_anew()
 
+    def _count_keyed(self, change: int) -> None:
+        self._keyed += change
+        is_open = self.partitions > 1 and not self.placement.is_contradicted
+        self.learns = self._keyed > 0 and is_open
+
     def _settle_anew(self) -> None:
         """Where keys are put is seen in a new light."""
+        self._count_keyed(0)
         self._remember_positions()
         for subscription in self.subscriptions:
             self._unsettle(subscription)

@@ -183,7 +183,7 @@ class V1WebSocket(V1Requests, WebSocketClient):
         return websocket.text(message.encode())
 
     def farewell(self, code: int, reason: str) -> bytes:
-        return self.framed(v1.closing(reason)) + websocket.close(code, reason)
+        return self.framed(v1.closing(reason, code)) + websocket.close(code, reason)
 
 
 class V1Tcp(V1Requests):
@@ -222,4 +222,4 @@ class V1Tcp(V1Requests):
         return tcp.frame(message.encode())
 
     def farewell(self, code: int, reason: str) -> bytes:
-        return self.framed(v1.closing(reason))
+        return self.framed(v1.closing(reason, code))

@@ -16,33 +16,29 @@ def held(backlog: Backlog, *deliveries: Delivery) -> list[Delivery]:
     return list(deliveries)
 
 
-def offsets(taken: list[Delivery]) -> list[int]:
-    return [each.offset for each in taken]
+def told(backlog: Backlog, max_bytes: int = 1 << 20) -> list[Missed | int]:
+    """What is taken: gaps, and offsets."""
+    taken = backlog.take(max_bytes)
+    return [each if isinstance(each, Missed) else each.offset for each in taken]
 
 
 def test_what_fits_is_kept_in_order_and_nothing_is_missed() -> None:
     backlog = Backlog(Ring(1 << 20), 10, conflates=False)
     held(backlog, *(delivery(offset) for offset in (3, 5, 9)))
-    missed, taken = backlog.take(1 << 20)
-    assert missed is None
-    assert offsets(taken) == [3, 5, 9]
+    assert told(backlog) == [3, 5, 9]
     assert backlog.is_settled
 
 
 def test_the_oldest_go_first_and_are_told_as_one_range() -> None:
     backlog = Backlog(Ring(1 << 20), 2, conflates=False)
     held(backlog, *(delivery(offset) for offset in (3, 5, 9, 12)))
-    missed, taken = backlog.take(1 << 20)
-    assert missed == Missed(2, [(0, 3, 5)])
-    assert offsets(taken) == [9, 12]
+    assert told(backlog) == [Missed(0, 3, 5, 2), 9, 12]
 
 
 def test_a_range_is_told_per_partition() -> None:
     backlog = Backlog(Ring(1 << 20), 1, conflates=False)
     held(backlog, delivery(3), delivery(70, partition=1), delivery(4), delivery(71, partition=1))
-    missed, taken = backlog.take(1 << 20)
-    assert missed == Missed(3, [(0, 3, 4), (1, 70, 70)])
-    assert offsets(taken) == [71]
+    assert told(backlog) == [Missed(1, 70, 70, 1), 71, Missed(0, 3, 4, 2)]
 
 
 def test_the_newest_of_each_key_is_kept_and_the_gaps_lie_between() -> None:
@@ -52,21 +48,16 @@ def test_the_newest_of_each_key_is_kept_and_the_gaps_lie_between() -> None:
         *(delivery(5, b"a"), delivery(7, b"b"), delivery(9, b"c"), delivery(12, b"a")),
         *(delivery(15, b"b"), delivery(20, b"a")),
     )
-    missed, taken = backlog.take(1 << 20)
-    assert offsets(taken) == [9, 15, 20]
-    assert missed == Missed(3, [(0, 5, 8), (0, 10, 12)])
+    assert told(backlog) == [Missed(0, 5, 8, 3), 9, Missed(0, 10, 12, 0), 15, 20]
 
 
 def test_what_is_taken_in_pieces_is_reported_in_pieces_without_overlap() -> None:
     backlog = Backlog(Ring(1 << 20), 10, conflates=True)
     held(backlog, *(delivery(offset, b"%d" % (offset % 3)) for offset in range(9)))
-    first, taken = backlog.take(1)
-    assert (first, offsets(taken)) == (Missed(6, [(0, 0, 5)]), [6])
+    assert told(backlog, 1) == [Missed(0, 0, 5, 6), 6]
     held(backlog, delivery(9, b"1"))
-    second, taken = backlog.take(1)
-    assert (second, offsets(taken)) == (Missed(1, [(0, 7, 7)]), [8])
-    third, taken = backlog.take(1)
-    assert (third, offsets(taken)) == (None, [9])
+    assert told(backlog, 1) == [Missed(0, 7, 7, 1), 8]
+    assert told(backlog, 1) == [9]
     assert backlog.is_settled
 
 
@@ -75,9 +66,7 @@ def test_a_ring_that_is_full_lets_the_oldest_go_and_their_owners_learn_it() -> N
     backlog = Backlog(ring, 100, conflates=False)
     held(backlog, *(delivery(offset, size=500) for offset in range(6)))
     assert ring.bytes <= 3000
-    missed, taken = backlog.take(1 << 20)
-    assert missed == Missed(3, [(0, 0, 2)])
-    assert offsets(taken) == [3, 4, 5]
+    assert told(backlog) == [Missed(0, 0, 2, 3), 3, 4, 5]
 
 
 def test_a_ring_forgets_what_nobody_waits_for() -> None:

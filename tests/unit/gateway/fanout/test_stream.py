@@ -148,6 +148,18 @@ def test_who_leaves_leaves_nothing() -> None:
     assert stream.end_surplus() == [0, 1, 2]
 
 
+def test_many_keys_are_not_narrowed_before_there_are_fewer() -> None:
+    stream = Stream("t", 3)
+    many = [joined(stream, Wants(keys=(b"%d" % number,))) for number in range(501)]
+    for key in KEYS:
+        stream.observe(key, partition_for_key(key, 3))
+    assert {each.homes for each in many} == {None}
+    for each in many[1:]:
+        stream.remove(each)
+    stream.narrow()
+    assert many[0].homes == frozenset({partition_for_key(b"0", 3)})
+
+
 def test_subscriptions_at_the_head_share_what_they_remember() -> None:
     stream = Stream("t", 3)
     for partition in range(3):
