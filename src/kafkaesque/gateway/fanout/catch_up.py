@@ -12,7 +12,8 @@ twice. Above: hub.py. Below: stream.py, client/fetch.py.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
 
 from kafkaesque.client.fetch import Fetched, Fetcher
 from kafkaesque.errors import ErrorCode
@@ -20,9 +21,13 @@ from kafkaesque.gateway.fanout.delivery import Delivery
 from kafkaesque.gateway.fanout.stats import Stats
 from kafkaesque.gateway.fanout.stream import Stream
 from kafkaesque.gateway.fanout.subscription import Subscription
+from kafkaesque.records.record import Record
 from kafkaesque.types import TopicPartition
 
 _SLICE_BYTES = 64 << 10
+_OVERHEAD_BYTES = 100
+_PATIENCE_TURNS = 10
+_PATIENCE_SECONDS = 0.005
 _TURN_CHUNKS = 32
 """After so many answers of the broker it is another partition's turn, if one waits."""
 
@@ -109,54 +114,78 @@ class CatchUp:
 
     async def _take(self, stream: Stream, fetched: Fetched) -> bool:
         """Show what was read; whether somebody wants what comes next."""
+        partition = fetched.place.partition
         if fetched.error == ErrorCode.OFFSET_OUT_OF_RANGE:
-            self.expire(stream, fetched.place.partition, fetched.log_start_offset)
+            self.expire(stream, partition, fetched.log_start_offset)
             return False
         if fetched.error is not ErrorCode.NONE:  # The hub meets the same, and deals with it.
             await asyncio.sleep(1)
             return False
+        records = list(fetched.records())
         members = {
             each: None
-            for each in stream.lagging.get(fetched.place.partition, ())
-            if not each.client.is_slow
-            and _position(each, fetched.place.partition) >= fetched.offset
+            for each in stream.lagging.get(partition, ())
+            if not each.client.is_slow and _position(each, partition) >= fetched.offset
         }
-        await self._show(stream, fetched, members)
-        return any(
-            not each.client.is_slow and _position(each, fetched.place.partition) >= 0
-            for each in members
-        )
+        while members:
+            everybody = list(members)
+            await self._show(stream, partition, records, fetched.next_offset, members)
+            if members:
+                return any(_position(each, partition) >= 0 for each in members)
+            members = await self._wait_for(everybody, partition)
+        return False
 
     async def _show(
-        self, stream: Stream, fetched: Fetched, members: dict[Subscription, None]
+        self,
+        stream: Stream,
+        partition: int,
+        records: Sequence[Record],
+        next_offset: int,
+        members: dict[Subscription, None],
     ) -> None:
-        partition = fetched.place.partition
+        """To those who can take it. Who becomes slow is left where it is, and no member then."""
         size = 0
-        for record in fetched.records():
+        first = min(_position(each, partition) for each in members)
+        for record in records[bisect_left(records, first, key=_offset) :]:
             feed = stream.feeds.get(partition)
             if feed is None or record.offset >= feed.next:
                 break
             self._stats.catch_up_records += 1
             self._offer(stream, Delivery(stream.topic, partition, record), members)
-            size += len(record.value or b"") + 100
+            size += len(record.value or b"") + _OVERHEAD_BYTES
             if size >= _SLICE_BYTES:
                 size = 0
                 self._advance(stream, partition, record.offset + 1, members)
                 self._flush()
                 await asyncio.sleep(0)
-        self._advance(stream, partition, fetched.next_offset, members)
+            if not members:
+                return
+        self._advance(stream, partition, next_offset, members)
         self._flush()
+
+    async def _wait_for(
+        self, slow: Sequence[Subscription], partition: int
+    ) -> dict[Subscription, None]:
+        """All are slow. One who only catches its breath need not have everything read again."""
+        for _ in range(_PATIENCE_TURNS):
+            await asyncio.sleep(_PATIENCE_SECONDS)
+            ready = {
+                each: None
+                for each in slow
+                if not each.client.is_slow and _position(each, partition) >= 0
+            }
+            if ready:
+                return ready
+        return {}
 
     def _offer(self, stream: Stream, delivery: Delivery, members: dict[Subscription, None]) -> None:
         assert delivery.record is not None
-        for each in stream.interests.matching(delivery.partition, delivery.record):
-            if (
-                each not in members
-                or not 0 <= _position(each, delivery.partition) <= delivery.offset
-            ):
+        partition, offset = delivery.partition, delivery.offset
+        for each in stream.interests.matching(partition, delivery.record):
+            if each not in members or not 0 <= _position(each, partition) <= offset:
                 continue
             if each.client.is_slow:
-                stream.fall_behind(each, delivery.partition, delivery.offset)
+                stream.fall_behind(each, partition, offset)
                 del members[each]
             else:
                 each.client.send(each, delivery)
@@ -186,6 +215,10 @@ class CatchUp:
             if position < log_start_offset:
                 each.client.tell_expired(each, partition, position, log_start_offset - 1)
                 stream.fall_behind(each, partition, log_start_offset)
+
+
+def _offset(record: Record) -> int:
+    return record.offset
 
 
 def _position(subscription: Subscription, partition: int) -> int:

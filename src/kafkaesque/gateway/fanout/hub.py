@@ -16,7 +16,8 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafkaesque.client.connection import ClusterError
 from kafkaesque.client.fetch import EARLIEST, LATEST, Fetched, Fetcher
@@ -42,12 +43,22 @@ _SLICE_SECONDS = 0.002
 _LOOK_EVERY_RECORDS = 32
 _HEADS_SECONDS = 1.0
 """How long it is good enough to know where a partition that nobody reads has ended."""
+_CATCH_UP_BYTES = 256 << 10
+"""How much a catch-up reader asks for at a time: what slow clients leave is read again."""
 _LOOK_AGAIN_SECONDS = 1.0
 """How soon to ask the cluster again about a topic that it did not have."""
 
 
 class SubscribeError(Exception):
     """A subscription that cannot be: the reason, and what to do about it."""
+
+
+class Prepared(NamedTuple):
+    """What was found out for a subscription; `given` is where it begins, nothing: at the head."""
+
+    stream: Stream
+    wants: Wants
+    given: Mapping[int, int]
 
 
 class Hub:
@@ -63,7 +74,9 @@ class Hub:
         self._looked_at = float("-inf")
         self._looking: asyncio.Task[None] | None = None
         self._fetcher = self._new_fetcher()
-        self._catch_up = CatchUp(self.streams, self._new_fetcher, self.flush, stats)
+        self._catch_up = CatchUp(
+            self.streams, partial(self._new_fetcher, _CATCH_UP_BYTES), self.flush, stats
+        )
         self._adjusting: asyncio.Task[None] | None = None
         self._shown: list[int] = []
 
@@ -85,31 +98,39 @@ class Hub:
         """Somebody can take more, or wants what was before."""
         self._catch_up.wake()
 
-    async def subscribe(
-        self,
-        number: int,
-        client: "Client",
-        topic: str,
-        wants: Wants,
-        encoder: Encoder,
-        start: Start = "latest",
-        policy: Policy = Policy.DROP_OLDEST,
-        buffer: int | None = None,
-    ) -> Subscription:
-        """Raises SubscribeError. Whatever comes after the offsets of its `start` will be shown."""
+    async def prepare(self, topic: str, wants: Wants, start: Start = "latest") -> Prepared:
+        """Ask the cluster what there is to know before a subscription. Raises SubscribeError."""
         try:
             stream = await self._stream(topic)
             if isinstance(start, dict) and start.keys() - set(range(stream.partitions)):
                 await self._look_once()  # Another worker has seen it grow.
-            given = await self._given(stream, start)
-            await self._read_for(stream, wants, given)
-            while given and len(given) < stream.partitions:  # It has grown meanwhile.
-                given = await self._given(stream, start)
-                await self._read_for(stream, wants, given)
+            while True:
+                prepared = Prepared(stream, wants, await self._given(stream, start))
+                await self._read_for(prepared)
+                if self.is_current(prepared):
+                    return prepared
         except (ClusterError, KafkaError) as error:
             raise SubscribeError(f"{topic} cannot be read: {error}") from None
-        if self.streams.get(topic) is not stream:
-            raise SubscribeError(f"topic {topic!r} was deleted")
+
+    def is_current(self, prepared: Prepared) -> bool:
+        """Whether it can be joined; raises SubscribeError if it never will."""
+        stream = prepared.stream
+        if self.streams.get(stream.topic) is not stream:
+            raise SubscribeError(f"topic {stream.topic!r} was deleted")
+        has_grown = prepared.given and len(prepared.given) < stream.partitions
+        return not has_grown and not self._missing(prepared)
+
+    def join(
+        self,
+        prepared: Prepared,
+        number: int,
+        client: "Client",
+        encoder: Encoder,
+        policy: Policy = Policy.DROP_OLDEST,
+        buffer: int | None = None,
+    ) -> Subscription:
+        """Subscribe, without waiting. Whatever comes after its position will be shown."""
+        stream, wants, given = prepared
         limit = min(buffer or self.config.buffer, self.config.buffer)
         subscription = Subscription(number, client, stream, wants, encoder, policy, limit)
         stream.add(subscription, stream.heads, given)
@@ -148,11 +169,12 @@ class Hub:
             if stream.subscriptions
         }
 
-    def _new_fetcher(self) -> Fetcher:
+    def _new_fetcher(self, partition_max_bytes: int = 1 << 20) -> Fetcher:
         return Fetcher(
             self.config.connection,
             tell=self._tell,
             max_wait_ms=self.config.max_wait_ms,
+            partition_max_bytes=partition_max_bytes,
             read_committed=self.config.read_committed,
         )
 
@@ -182,18 +204,23 @@ class Hub:
             offsets = await self._fetcher.offsets(places, at)
         return {place.partition: offset for place, offset in offsets.items()}
 
-    async def _read_for(self, stream: Stream, wants: Wants, given: Mapping[int, int]) -> None:
+    def _missing(self, prepared: Prepared) -> list[int]:
+        """Partitions that a new subscription needs, and nobody reads."""
+        stream, wants, given = prepared
+        homes = stream.homes_of(wants)
+        needed = range(stream.partitions) if given or homes is None else homes
+        return [partition for partition in needed if partition not in stream.feeds]
+
+    async def _read_for(self, prepared: Prepared) -> None:
         """Begin the feeds that a new subscription needs, and know where the others would."""
-        while True:
-            homes = stream.homes_of(wants)
-            needed = range(stream.partitions) if given or homes is None else homes
-            missing = [partition for partition in needed if partition not in stream.feeds]
-            if not missing and time.monotonic() < stream.heads_at + _HEADS_SECONDS:
-                return
-            heads = await self._ask_heads(stream)
-            for partition in missing:
-                if partition not in stream.feeds and partition in heads:
-                    self._begin(stream, partition, heads[partition])
+        stream = prepared.stream
+        missing = self._missing(prepared)
+        if not missing and time.monotonic() < stream.heads_at + _HEADS_SECONDS:
+            return
+        heads = await self._ask_heads(stream)
+        for partition in missing:
+            if partition not in stream.feeds and partition in heads:
+                self._begin(stream, partition, heads[partition])
 
     async def _ask_heads(self, stream: Stream) -> Mapping[int, int]:
         """Where the partitions end, and feeds are."""

@@ -59,11 +59,11 @@ class SampleClient(WebSocketClient):
             self.end(1008, reason)
             return
         try:
-            subscription = await self.door.hub.subscribe(_NUMBER, self, topic, wants, _encode)
+            prepared = await self.door.hub.prepare(topic, wants)
         except SubscribeError as error:
             self.end(1008, str(error))
-            return
-        self.welcome(subscription)
+        else:
+            self.welcome(self.door.hub.join(prepared, _NUMBER, self, _encode))
 
 
 def _encode(_subscription: int, _topic: str, _partition: int, record: Record) -> bytes:

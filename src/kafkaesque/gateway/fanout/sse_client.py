@@ -22,7 +22,7 @@ from kafkaesque.gateway.fanout import encodings
 from kafkaesque.gateway.fanout.client import Client, Range
 from kafkaesque.gateway.fanout.delivery import Delivery
 from kafkaesque.gateway.fanout.http_head import BadRequestError, Request, head
-from kafkaesque.gateway.fanout.hub import SubscribeError
+from kafkaesque.gateway.fanout.hub import Prepared, SubscribeError
 from kafkaesque.gateway.fanout.subscription import Subscription
 from kafkaesque.gateway.fanout.wants import Wants
 from kafkaesque.records.record import Record
@@ -143,34 +143,33 @@ class SseClient(Client):
         self._before = self._after = ""
 
     async def begin(self, query: Query, allow_origin: dict[str, str]) -> None:
-        """The head waits in `out`, before whatever comes, until all subscriptions are there."""
-        self._topics = query.topics
-        self.out.append(head(200, {**_HEADERS, **allow_origin}) + _RETRY)
+        """All subscriptions begin at once: an id must have all topics from the first one on."""
         try:
-            for number, topic in enumerate(query.topics):
-                await self._subscribe(query, number, topic)
+            prepared = await self._prepare(query)
         except SubscribeError as error:
-            self.out.clear()
             self.write_now(BadRequestError(404, str(error), allow_origin).response())
             self.end(1008, "")
             return
+        self._topics = query.topics
+        self.write(head(200, {**_HEADERS, **allow_origin}) + _RETRY)
+        for number, each in enumerate(prepared):
+            subscription = self.door.hub.join(
+                each, number, self, _encode, query.policy, query.buffer
+            )
+            position = subscription.stream.position(subscription)
+            self._positions.append([position[partition] for partition in sorted(position)])
+            self.welcome(subscription)
         self._write_event("subscribed", {"topics": query.topics})
         self.flush()
 
-    async def _subscribe(self, query: Query, number: int, topic: str) -> None:
-        subscription = await self.door.hub.subscribe(
-            number,
-            self,
-            topic,
-            query.wants,
-            _encode,
-            query.starts[topic],
-            query.policy,
-            query.buffer,
-        )
-        position = subscription.stream.position(subscription)
-        self._positions.append([position[partition] for partition in sorted(position)])
-        self.welcome(subscription)
+    async def _prepare(self, query: Query) -> list[Prepared]:
+        hub = self.door.hub
+        while True:
+            prepared = [
+                await hub.prepare(topic, query.wants, query.starts[topic]) for topic in query.topics
+            ]
+            if all(map(hub.is_current, prepared)):
+                return prepared
 
     def send(self, subscription: Subscription, delivery: Delivery) -> None:
         self._mark(subscription, delivery.partition, delivery.offset + 1)

@@ -99,13 +99,15 @@ class V1Requests(Client):
             act(subscription)
 
     def _unsubscribe(self, subscription: Subscription) -> None:
-        position = subscription.stream.position(subscription)
+        position = self._position(subscription)
         self.drop_subscription(subscription)
         self.tell(v1.unsubscribed(subscription.id, position))
 
     def _tell_position(self, subscription: Subscription) -> None:
-        position = subscription.stream.position(subscription)
-        self.tell(v1.position(subscription.id, position))
+        self.tell(v1.position(subscription.id, self._position(subscription)))
+
+    def _position(self, subscription: Subscription) -> dict[int, int]:
+        return subscription.stream.position(subscription)
 
     def _show_token(self, token: str) -> None:
         if self.grant is not None:
@@ -140,22 +142,16 @@ class V1Requests(Client):
 
     async def _subscribe(self, request: v1.Subscribe, wants: Wants) -> None:
         try:
-            subscription = await self.door.hub.subscribe(
-                request.id,
-                self,
-                request.topic,
-                wants,
-                self.encoders[request.encoding],
-                request.start,
-                request.policy,
-                request.buffer,
-            )
+            prepared = await self.door.hub.prepare(request.topic, wants, request.start)
         except SubscribeError as error:
             self.tell(v1.error(request.id, str(error)))
         else:
+            encoder = self.encoders[request.encoding]
+            subscription = self.door.hub.join(
+                prepared, request.id, self, encoder, request.policy, request.buffer
+            )
             if self.welcome(subscription):
-                position = subscription.stream.position(subscription)
-                self.tell(v1.subscribed(request.id, request.topic, position))
+                self.tell(v1.subscribed(request.id, request.topic, self._position(subscription)))
         finally:
             self._go_on()
 
