@@ -1,7 +1,7 @@
 # Everything starts from Python 3.11+ and make; PyPI is all that has to be reachable.
 #   make up      set up and run the platform        make check    format, lint, types, layers
 #   make test    set up and pass the tests          make compat   foreign clients and Apache Kafka's tools
-#   make venv    set up only                        make crash, make fuzz, make bench, make bench-fixture, make bench-compaction: slower, see README
+#   make venv    set up only                        make crash, make fuzz, make bench, make bench-fanout and others: slower, see README
 #   make profile where the broker's time goes       make bench-micro   what an operation costs, beside BASELINE=HEAD
 
 PYTHON ?= python3
@@ -13,7 +13,7 @@ READY := $(VENV)/.ready
 BROWSER := $(VENV)/.browser
 
 .DEFAULT_GOAL := help
-.PHONY: help venv lock up test check format compat crash fuzz bench bench-transactions bench-fixture bench-compaction bench-micro profile clean
+.PHONY: help venv lock up test check format compat crash fuzz bench bench-transactions bench-fixture bench-compaction bench-fanout bench-micro profile clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -73,6 +73,11 @@ bench-fixture: $(READY)
 
 bench-compaction: $(READY)
 	$(BIN)/python -m benchmarks.compaction
+
+# Some twenty-five minutes; a part of it: BENCH='--only compare --connections 2000'
+bench-fanout: $(READY)
+	$(BIN)/python -m benchmarks.fanout $(BENCH)
+	$(BIN)/python -m benchmarks.predicates
 
 BASELINE ?= HEAD
 bench-micro: $(READY)
