@@ -8,19 +8,40 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kafkaesque.client.app import App
+    from kafkaesque.client.consumer import Consumer
+    from kafkaesque.client.producer import Producer
+    from kafkaesque.client.table import Table
     from kafkaesque.embedded.group import ConsumerGroup
     from kafkaesque.embedded.kafkaesque import Kafkaesque
     from kafkaesque.embedded.topic import Topic
     from kafkaesque.errors import KafkaError
+    from kafkaesque.event import Event
 
-__all__ = ["ConsumerGroup", "KafkaError", "Kafkaesque", "Topic", "__version__"]
+__all__ = [
+    "App",
+    "Consumer",
+    "ConsumerGroup",
+    "Event",
+    "KafkaError",
+    "Kafkaesque",
+    "Producer",
+    "Table",
+    "Topic",
+    "__version__",
+]
 
 __version__: str
 
 _HOMES = {
+    "App": "kafkaesque.client.app",
+    "Consumer": "kafkaesque.client.consumer",
     "ConsumerGroup": "kafkaesque.embedded.group",
+    "Event": "kafkaesque.event",
     "KafkaError": "kafkaesque.errors",
     "Kafkaesque": "kafkaesque.embedded.kafkaesque",
+    "Producer": "kafkaesque.client.producer",
+    "Table": "kafkaesque.client.table",
     "Topic": "kafkaesque.embedded.topic",
 }
 

@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from kafkaesque.embedded.events import Event
 from kafkaesque.embedded.kafkaesque import Kafkaesque
 from kafkaesque.embedded.stale import StaleEvent, open_shelf
+from kafkaesque.event import Event
 
 VALUES = [
     'say "hi"',

@@ -113,3 +113,21 @@ def test_settings_are_the_brokers_by_kafkas_names() -> None:
     with Kafkaesque(settings={"num.partitions": "3"}) as k:
         foreign.produce(k.bootstrap_servers, "t", ["x"], partition=2)
         assert k.topic("t").partitions == 3
+
+
+@pytest.mark.parametrize("kind", ["create", "append"])
+def test_an_event_has_its_headers_and_says_who_gave_its_time(kind: str) -> None:
+    by_broker = "LogAppendTime" if kind == "append" else "CreateTime"
+    with Kafkaesque() as k:
+        topic = foreign.create_topic(
+            k.bootstrap_servers, configs={"message.timestamp.type": by_broker}
+        )
+        producer = Producer({"bootstrap.servers": k.bootstrap_servers})
+        producer.produce(topic, b"v", headers=[("a", b"1"), ("a", None)], timestamp=99)
+        producer.flush(foreign.TIMEOUT_S)
+        group = k.group("g")
+        group.join("reader")
+        event = group.next("reader", foreign.TIMEOUT_S)
+    assert event is not None
+    assert (event.headers, event.timestamp_type) == ([("a", b"1"), ("a", None)], kind)
+    assert (event.timestamp == 99) == (kind == "create")

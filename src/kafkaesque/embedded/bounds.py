@@ -16,10 +16,11 @@ from typing import Any
 from kafkaesque.broker.apis import Api, Context
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.partition import Partition
-from kafkaesque.embedded.events import Event
+from kafkaesque.embedded.events import event_of
 from kafkaesque.embedded.reading import page
 from kafkaesque.embedded.stale import Shelf
 from kafkaesque.errors import KafkaError
+from kafkaesque.event import Event
 from kafkaesque.protocol.messages.produce import ProduceRequest
 
 logger = logging.getLogger(__name__)
@@ -108,7 +109,7 @@ class Bounds:
         offset = partition.log.log_start_offset
         events: list[Event] = []
         while offset < until and (found := await page(broker.disk, partition, offset)):
-            events += (Event.of(partition.name, record) for record in found)
-            offset = found[-1].offset + 1
+            events += (event_of(partition.name, each) for each in found)
+            offset = found[-1].record.offset + 1
         stale = [event for event in events if event.offset < until]
         await broker.disk.run(lambda: shelf.add(stale))

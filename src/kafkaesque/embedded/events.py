@@ -1,35 +1,27 @@
-"""What the embedded classes hand out, and the error they raise for an offset that is not there."""
+"""What the embedded classes hand out, and the error they raise for an offset that is not there.
 
-from dataclasses import dataclass
-from typing import Any
+Above: node.py, member.py, bounds.py. Below: reading.py, which finds the records; values.py.
+"""
 
+from kafkaesque.embedded.reading import Found
 from kafkaesque.embedded.values import decode_key, decode_value
 from kafkaesque.errors import ErrorCode, KafkaError
-from kafkaesque.records.record import Record
+from kafkaesque.event import Event
 from kafkaesque.types import TopicPartition
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One event and where it lies. The timestamp is in milliseconds since 1970."""
-
-    topic: str
-    partition: int
-    offset: int
-    timestamp: int
-    key: str | bytes | None
-    value: Any
-
-    @classmethod
-    def of(cls, name: TopicPartition, record: Record) -> "Event":
-        return cls(
-            name.topic,
-            name.partition,
-            record.offset,
-            record.timestamp,
-            decode_key(record.key),
-            decode_value(record.value, record.headers),
-        )
+def event_of(name: TopicPartition, found: Found) -> Event:
+    record = found.record
+    return Event(
+        name.topic,
+        name.partition,
+        record.offset,
+        record.timestamp,
+        decode_key(record.key),
+        decode_value(record.value, record.headers),
+        list(record.headers),
+        found.timestamp_type,
+    )
 
 
 class OffsetOutOfRangeError(KafkaError, IndexError):

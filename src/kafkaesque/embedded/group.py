@@ -6,7 +6,7 @@ Above: the program. Below: members.py, which does it, on the broker's loop.
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
-from kafkaesque.embedded.events import Event
+from kafkaesque.event import Event
 from kafkaesque.types import TopicPartition
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ from typing import Any, ParamSpec, Self, TypeVar, overload
 from kafkaesque.broker.apis import APIS, Api
 from kafkaesque.broker.config import BrokerConfig
 from kafkaesque.embedded.bounds import Bounds
-from kafkaesque.embedded.events import Event
 from kafkaesque.embedded.group import ConsumerGroup
 from kafkaesque.embedded.members import Members, bury_members
 from kafkaesque.embedded.node import NewEvent, Node, Span, span_of
@@ -27,6 +26,7 @@ from kafkaesque.embedded.stale import Shelf, StaleEvent, open_shelf
 from kafkaesque.embedded.thread import BrokerThread
 from kafkaesque.embedded.topic import Topic, describe_span
 from kafkaesque.embedded.values import Key, encode_key, encode_value
+from kafkaesque.event import Event
 from kafkaesque.protocol.messages import PRODUCE
 from kafkaesque.records.murmur2 import partition_for_key
 from kafkaesque.types import TopicPartition

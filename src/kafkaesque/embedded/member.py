@@ -15,10 +15,11 @@ from typing import cast
 from uuid import UUID
 
 from kafkaesque.broker.partition import Partition
-from kafkaesque.embedded.events import Event
+from kafkaesque.embedded.events import event_of
 from kafkaesque.embedded.node import Node
-from kafkaesque.embedded.reading import page
+from kafkaesque.embedded.reading import Found, page
 from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.event import Event
 from kafkaesque.groups.assignors import range_assignment
 from kafkaesque.groups.events import (
     Heartbeat,
@@ -37,7 +38,6 @@ from kafkaesque.groups.subscription import (
     encode_subscription,
     subscribed_topics,
 )
-from kafkaesque.records.batch import Record
 from kafkaesque.types import TopicPartition
 
 _ASSIGNOR = "range"
@@ -79,7 +79,7 @@ class Member:
         self.partitions: list[TopicPartition] = []
         # Where this consumer reads on, and what has been read ahead of that.
         self._positions: dict[TopicPartition, int] = {}
-        self._ahead: dict[TopicPartition, list[Record]] = {}
+        self._ahead: dict[TopicPartition, list[Found]] = {}
         self._uncommitted: dict[TopicPartition, int] = {}
 
     @property
@@ -134,22 +134,22 @@ class Member:
             await self._commit()
             generation = self._generation
             for name in tuple(self.partitions):
-                record = await self._read(name)
+                found = await self._read(name)
                 if not self._is_still_in(generation):
                     break  # What is handed out now, another member would hand out again.
-                if record is not None:
-                    return self._hand_out(name, record)
+                if found is not None:
+                    return self._hand_out(name, found)
             if self._is_still_in(generation):
                 return None
 
     def _is_still_in(self, generation: int) -> bool:
         return self._settled.done() and self._generation == generation
 
-    def _hand_out(self, name: TopicPartition, record: Record) -> Event:
+    def _hand_out(self, name: TopicPartition, found: Found) -> Event:
         self.partitions.remove(name)
         self.partitions.append(name)
-        self._positions[name] = self._uncommitted[name] = record.offset + 1
-        return Event.of(name, record)
+        self._positions[name] = self._uncommitted[name] = found.record.offset + 1
+        return event_of(name, found)
 
     async def wait_for_more(self, seconds: float) -> None:
         """Until something may have come to its partitions, or the time is up."""
@@ -173,14 +173,14 @@ class Member:
     def sees_new_partitions(self) -> bool:
         return self._layout != self._current_layout()
 
-    async def _read(self, name: TopicPartition) -> Record | None:
+    async def _read(self, name: TopicPartition) -> Found | None:
         try:
             partition = self._node.find(*name)
         except KafkaError:
             return None  # The topic is gone; the next rebalance will say so.
         offset = self._position(name, partition)
         ahead = self._ahead.get(name, [])
-        while ahead and ahead[-1].offset < offset:
+        while ahead and ahead[-1].record.offset < offset:
             ahead.pop()
         if not ahead:
             ahead = self._ahead[name] = await page(self._node.broker.disk, partition, offset)

@@ -13,9 +13,9 @@ Above: group.py. Below: member.py, each of them. All of it runs on the broker's 
 import asyncio
 from collections.abc import Hashable
 
-from kafkaesque.embedded.events import Event
 from kafkaesque.embedded.member import HEARTBEAT_SECONDS, HOST, Member, assigned, not_in
 from kafkaesque.embedded.node import Node
+from kafkaesque.event import Event
 from kafkaesque.groups.events import Leave, Leaving
 from kafkaesque.types import TopicPartition
 

@@ -14,9 +14,10 @@ from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.topics import NewTopic, Topic
 from kafkaesque.embedded.bounds import Bounds
-from kafkaesque.embedded.events import Event, OffsetOutOfRangeError
+from kafkaesque.embedded.events import OffsetOutOfRangeError, event_of
 from kafkaesque.embedded.reading import page
 from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.event import Event
 from kafkaesque.groups.events import CheckCommit, Reply
 from kafkaesque.groups.offsets import CommittedOffset
 from kafkaesque.records.batch import HEADER_SIZE, Record, new_batch
@@ -165,10 +166,10 @@ class Node:
         if not start <= offset < end:
             raise OffsetOutOfRangeError(_not_there(source.name, n, start, end), start)
         found = await page(self.broker.disk, source, offset)
-        if not found or found[0].offset != offset:
+        if not found or found[0].record.offset != offset:
             message = f"offset {offset} of {source.name} is gone: it was compacted away"
             raise OffsetOutOfRangeError(message, start)
-        return Event.of(source.name, found[0])
+        return event_of(source.name, found[0])
 
     async def earliest(self, topic: str, partition: int | None = None) -> Event:
         start = self.find(topic, partition).log.log_start_offset
@@ -181,7 +182,7 @@ class Node:
         source = self.find(topic, partition)
         start = max(start, source.log.log_start_offset)
         found = await page(self.broker.disk, source, start)
-        return [Event.of(source.name, record) for record in found if record.offset < end]
+        return [event_of(source.name, each) for each in found if each.record.offset < end]
 
     async def spans(self, topic: str) -> list[Span]:
         found = self.broker.topics.named(topic)

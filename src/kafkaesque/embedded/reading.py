@@ -1,23 +1,34 @@
 """Records of a partition, decoded, for readers in this process: Fetch leaves that to clients."""
 
+from typing import NamedTuple
+
 from kafkaesque.broker.disk import Disk
 from kafkaesque.broker.partition import Partition
+from kafkaesque.event import TimestampType
 from kafkaesque.records.batch import Record, batches, records
 
 _PAGE_BYTES = 64 << 10
 
 
-async def page(disk: Disk, partition: Partition, offset: int) -> list[Record]:
+class Found(NamedTuple):
+    """A record, and what its batch says about its timestamp."""
+
+    record: Record
+    timestamp_type: TimestampType
+
+
+async def page(disk: Disk, partition: Partition, offset: int) -> list[Found]:
     """Records from `offset` on, of a batch at least; none where nothing is visible there."""
     while offset < partition.high_watermark:
         found = partition.read(offset, _PAGE_BYTES, partition.high_watermark)
         data = found.read_nowait()
         if data is None:
             data = await disk.run(found.read)
-        decoded: list[Record] = []
+        decoded: list[Found] = []
         for position, header in batches(data):
             if not header.is_control:
-                decoded += (r for r in records(data, position) if r.offset >= offset)
+                kind: TimestampType = "append" if header.is_log_append_time else "create"
+                decoded += (Found(r, kind) for r in records(data, position) if r.offset >= offset)
             following = header.next_offset
         if decoded:
             return decoded

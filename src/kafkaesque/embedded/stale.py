@@ -21,7 +21,7 @@ from io import RawIOBase
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from kafkaesque.embedded.events import Event
+from kafkaesque.event import Event
 
 _COLUMNS = "partition,offset,timestamp,key,value\n"
 _FIELD = re.compile(r'("[^"]*(?:""[^"]*)*"|[^",\r\n]*)(,|\r?\n)')

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kafkaesque.embedded.events import Event
 from kafkaesque.embedded.stale import StaleEvent, open_shelf
+from kafkaesque.event import Event
 
 CSV = "stale.csv"
 SQLITE = "stale.sqlite"
