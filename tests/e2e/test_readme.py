@@ -2,13 +2,19 @@
 
 import doctest
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
+from tests import foreign
 from tests.broker_process import COMMAND, BrokerProcess
+from tests.fanout_process import FanoutProcess
 from tests.inner_pytest import run_pytest
+
+from kafkaesque import Producer
 
 README = Path(__file__).parents[2] / "README.md"
 TEXT = README.read_text()
@@ -42,12 +48,46 @@ def test_the_commands_do_what_they_show(broker: BrokerProcess) -> None:
     assert masked(said.stdout).endswith(masked("\n".join(expected) + "\n"))
 
 
-def test_a_kafka_client_produces_and_consumes(broker: BrokerProcess) -> None:
+def test_a_program_produces_and_consumes(broker: BrokerProcess) -> None:
     (program,) = [block for block in blocks("python") if "Consumer(" in block]
     program = program.replace("localhost:19092", broker.bootstrap)
     command = [sys.executable, "-c", program]
     said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    assert said.stdout == "b'Hey, did you get this?'\n"
+    assert said.stdout == "AMZN {'price': 101}\n"
+
+
+def test_parts_of_a_stream_are_delivered_as_shown(broker: BrokerProcess, tmp_path: Path) -> None:
+    (shown,) = [block for block in blocks("console") if "/sse?" in block]
+    curl, listen = (command.partition("  ")[0] for command in commands(shown))
+    foreign.create_topic(broker.bootstrap, "ticks")
+    with FanoutProcess(broker.bootstrap, tmp_path / "fanout.log") as fanout:
+        place = fanout.url.removeprefix("http://")
+        asked = shlex.split(curl.replace("127.0.0.1:8083", place))
+        heard = [str(COMMAND), *shlex.split(listen)[1:], "--uri", f"ws://{place}/ws", "-n", "1"]
+        with (
+            subprocess.Popen(asked, stdout=subprocess.PIPE, text=True) as reader,
+            subprocess.Popen(heard, stdout=subprocess.PIPE, text=True) as listener,
+        ):
+            assert reader.stdout is not None
+            assert listener.stdout is not None
+            while "subscribed" not in reader.stdout.readline():
+                pass
+            while "listening" not in listener.stdout.readline():
+                pass
+            foreign.until(lambda: "subscriptions 2" in metrics(fanout))
+            with Producer(broker.bootstrap) as producer:
+                producer.send_many("ticks", [{"price": 7}, {"price": 101}], key="AMZN")
+            assert "b'AMZN'" in listener.stdout.readline()
+            while not (line := reader.stdout.readline()).startswith('data: {"topic"'):
+                pass
+            assert "101" in line
+            reader.terminate()
+
+
+def metrics(fanout: FanoutProcess) -> str:
+    with urlopen(f"{fanout.url}/metrics", timeout=foreign.TIMEOUT_S) as page:
+        text: str = page.read().decode()
+        return text
 
 
 def test_the_fixture_works_as_shown(tmp_path: Path) -> None:
