@@ -33,9 +33,13 @@ class CuttingProxy:
         while True:
             try:
                 client, _ = self._listener.accept()
-                server = socket.create_connection(self._target)
             except OSError:
                 return
+            try:
+                server = socket.create_connection(self._target)
+            except OSError:  # Nobody listens just now.
+                client.close()
+                continue
             self._sockets += [client, server]
             allowed = None
             if self.cut < self._cuts:

@@ -16,8 +16,12 @@ from kafkaesque.cli.cluster.app import app as cluster
 from kafkaesque.cli.connecting import ClusterCommand
 from kafkaesque.cli.console import console
 from kafkaesque.cli.demo import app as demo
+from kafkaesque.cli.fanout import fanout
+from kafkaesque.cli.gateway import gateway
 from kafkaesque.cli.group.app import app as group
+from kafkaesque.cli.listen import listen
 from kafkaesque.cli.output import CommandError, tell
+from kafkaesque.cli.run import run
 from kafkaesque.cli.settings_file import DEFAULT_FILE, defaults, read_settings
 from kafkaesque.cli.topic.app import app as topic
 from kafkaesque.cli.txn.app import app as txn
@@ -91,6 +95,10 @@ def options(
 app.command()(broker)
 app.command()(up)
 app.command(cls=ClusterCommand)(console)
+app.command(cls=ClusterCommand)(gateway)
+app.command(cls=ClusterCommand)(run)
+app.command(cls=ClusterCommand)(fanout)
+app.command()(listen)
 app.add_typer(topic)
 app.add_typer(group)
 app.add_typer(txn)

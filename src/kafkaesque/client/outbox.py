@@ -11,6 +11,7 @@ import asyncio
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import confluent_kafka
@@ -63,7 +64,7 @@ class Outbox:
         while not self._produce(message, more):
             self.poll(_POLL_S)
         if not self.sent % _SERVE_EVERY:
-            self._client.poll(0)
+            self._serve(self._client.poll, 0)
 
     def put_or_line_up(self, message: Message, more: More) -> None:
         """Never wait: while the queue is full, events stand in line here."""
@@ -89,7 +90,7 @@ class Outbox:
 
     def poll(self, timeout_s: float) -> None:
         """Serve what reports there are; wait for the first."""
-        self._client.poll(timeout_s)
+        self._serve(self._client.poll, timeout_s)
         self._wake()
 
     def start_polling(self) -> None:
@@ -133,7 +134,7 @@ class Outbox:
     def _drain(self, timeout_s: float | None) -> int:
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while len(self) and (deadline is None or time.monotonic() < deadline):
-            self._client.flush(_POLL_S)
+            self._serve(self._client.flush, _POLL_S)
             self._wake()
         return len(self)
 
@@ -142,7 +143,7 @@ class Outbox:
             message, _ = self._waiting.popleft()
             message[-1](ClientError(ClientError._PURGE_QUEUE), None)
         self._client.purge()
-        self._client.flush(_POLL_S)
+        self._serve(self._client.flush, _POLL_S)
         self._wake()
 
     def _raise_failures(self) -> None:
@@ -167,6 +168,13 @@ class Outbox:
             except KafkaError as error:
                 message[-1](error.__cause__.args[0] if error.__cause__ else error, None)
             self._waiting.popleft()
+
+    def _serve(self, call: Callable[[float], object], timeout_s: float) -> None:
+        try:
+            call(timeout_s)
+        except KafkaException as error:
+            # A fatal one: librdkafka sends nothing more, and reports each event as failed.
+            self._note(error.args[0])
 
     def _wake(self) -> None:
         loops: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
