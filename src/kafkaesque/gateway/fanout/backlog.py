@@ -70,6 +70,7 @@ class Backlog:
             older = self._entries.pop(next(iter(self._entries)))
         if older is not None:
             self._miss(older)
+            self._ring.sweep()
         delivery.waiting += 1
         self._ring.keep(delivery)
         self._entries[key] = delivery

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from kafkaesque.client.connection import Address
 from kafkaesque.client.v1 import GapReason, Policy
 from kafkaesque.gateway.fanout.backlog import Backlog, Missed
 from kafkaesque.gateway.fanout.delivery import Delivery
@@ -98,6 +99,12 @@ class Client(asyncio.Protocol):
         return b""
 
     # What all have in common.
+
+    @property
+    def peer(self) -> str:
+        """HOST:PORT."""
+        place = self.transport.get_extra_info("peername")
+        return str(Address(*place[:2])) if place else self.address
 
     def offer(self, subscription: Subscription, delivery: Delivery) -> None:
         """A match, as it comes."""
@@ -241,7 +248,7 @@ class Client(asyncio.Protocol):
             self._pause(subscription, True)
         elif subscription.policy is Policy.DISCONNECT:
             self.door.hub.stats.slow_disconnects += 1
-            self.end(1008, "too slow: take messages faster, or choose another policy")
+            self.end(1013, "too slow: take messages faster, or choose another policy")
         else:
             self._keep(subscription, delivery)
 

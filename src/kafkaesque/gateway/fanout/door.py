@@ -141,7 +141,7 @@ class Door:
     def _slow(self) -> list[Slow]:
         return [
             {
-                "peer": client.address,
+                "peer": client.peer,
                 "subscriptions": len(client.subscriptions),
                 "dropped": sum(each.dropped for each in client.subscriptions.values()),
                 "since": client.slow_since,

@@ -53,6 +53,10 @@ class SubscribeError(Exception):
     """A subscription that cannot be: the reason, and what to do about it."""
 
 
+class AwayError(SubscribeError):
+    """The cluster does not answer now: whoever comes back may be luckier."""
+
+
 class Prepared(NamedTuple):
     """What was found out for a subscription; `given` is where it begins, nothing: at the head."""
 
@@ -109,8 +113,10 @@ class Hub:
                 await self._read_for(prepared)
                 if self.is_current(prepared):
                     return prepared
-        except (ClusterError, KafkaError) as error:
-            raise SubscribeError(f"{topic} cannot be read: {error}") from None
+        except KafkaError as error:
+            raise SubscribeError(f"{topic} cannot be read: {error.message}") from None
+        except ClusterError:
+            raise AwayError("the cluster does not answer: connect again in a while") from None
 
     def is_current(self, prepared: Prepared) -> bool:
         """Whether it can be joined; raises SubscribeError if it never will."""

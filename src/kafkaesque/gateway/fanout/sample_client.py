@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kafkaesque.gateway.fanout import websocket
 from kafkaesque.gateway.fanout.encodings import sample
-from kafkaesque.gateway.fanout.hub import SubscribeError
+from kafkaesque.gateway.fanout.hub import AwayError, SubscribeError
 from kafkaesque.gateway.fanout.wants import EVERYTHING, Wants
 from kafkaesque.gateway.fanout.websocket import Frame
 from kafkaesque.gateway.fanout.websocket_client import WebSocketClient
@@ -61,7 +61,7 @@ class SampleClient(WebSocketClient):
         try:
             prepared = await self.door.hub.prepare(topic, wants)
         except SubscribeError as error:
-            self.end(1008, str(error))
+            self.end(1013 if isinstance(error, AwayError) else 1008, str(error))
         else:
             self.welcome(self.door.hub.join(prepared, _NUMBER, self, _encode))
 

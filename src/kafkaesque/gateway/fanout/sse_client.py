@@ -22,7 +22,7 @@ from kafkaesque.gateway.fanout import encodings
 from kafkaesque.gateway.fanout.client import Client, Range
 from kafkaesque.gateway.fanout.delivery import Delivery
 from kafkaesque.gateway.fanout.http_head import BadRequestError, Request, head
-from kafkaesque.gateway.fanout.hub import Prepared, SubscribeError
+from kafkaesque.gateway.fanout.hub import AwayError, Prepared, SubscribeError
 from kafkaesque.gateway.fanout.subscription import Subscription
 from kafkaesque.gateway.fanout.wants import Wants
 from kafkaesque.records.record import Record
@@ -144,14 +144,20 @@ class SseClient(Client):
 
     async def begin(self, query: Query, allow_origin: dict[str, str]) -> None:
         """All subscriptions begin at once: an id must have all topics from the first one on."""
+        begin = head(200, {**_HEADERS, **allow_origin}) + _RETRY
         try:
             prepared = await self._prepare(query)
+        except AwayError as error:
+            # After any other status a browser would not come back.
+            self.write(begin)
+            self.end(1013, str(error))
+            return
         except SubscribeError as error:
             self.write_now(BadRequestError(404, str(error), allow_origin).response())
             self.end(1008, "")
             return
         self._topics = query.topics
-        self.write(head(200, {**_HEADERS, **allow_origin}) + _RETRY)
+        self.write(begin)
         for number, each in enumerate(prepared):
             subscription = self.door.hub.join(
                 each, number, self, _encode, query.policy, query.buffer

@@ -18,7 +18,7 @@ Snapshot: TypeAlias = dict[str, Any]
 Slow: TypeAlias = dict[str, Any]
 """A client that does not keep up: `peer`, `subscriptions`, `dropped`, `since` (seconds of 1970)."""
 Topics: TypeAlias = dict[str, dict[str, int]]
-"""Figures of each topic that is read; `partitions` and `lag` are the largest of all workers'."""
+"""Figures of each topic that is read; `lag` and partitions are the largest of all workers'."""
 
 LATENCY_BOUNDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
 DELAY_BOUNDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5)
@@ -45,7 +45,7 @@ HISTOGRAMS = {
     "latency": ("latency_seconds", "From a record's timestamp to the write to a client."),
     "loop_delay": ("loop_delay_seconds", "How late a timer of a worker's event loop ran."),
 }
-_LARGEST = {"lag", "partitions"}
+_LARGEST = {"lag", "partitions", "partitions_read"}
 _SLOWEST = 100
 
 
