@@ -13,9 +13,9 @@ _SERVES = re.compile(r"kafkaesque console on (http://\S+) \(brokers \S+\); stop 
 class ConsoleProcess:
     """Starts on a free port; what it complains of goes to `log_path`."""
 
-    def __init__(self, bootstrap: str, log_path: Path) -> None:
+    def __init__(self, bootstrap: str, log_path: Path, *args: str) -> None:
         self._log_path = log_path
-        command = [str(COMMAND), "console", "--brokers", bootstrap, "--port", "0"]
+        command = [str(COMMAND), "console", "--brokers", bootstrap, "--port", "0", *args]
         with log_path.open("wb") as log:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
         assert self.process.stdout is not None

@@ -13,9 +13,16 @@ class Up:
 
     def __init__(self, *args: object) -> None:
         self.port, self.course_port, self.console_port = free_port(), free_port(), free_port()
+        self.gateway_port, self.fanout_port, self.fanout_tcp_port = (
+            free_port(),
+            free_port(),
+            free_port(),
+        )
         self.args = [
             *("up", "--port", str(self.port), "--course-port", str(self.course_port)),
-            *("--console-port", str(self.console_port), *map(str, args)),
+            *("--console-port", str(self.console_port), "--gateway-port", str(self.gateway_port)),
+            *("--fanout-port", str(self.fanout_port)),
+            *("--fanout-tcp-port", str(self.fanout_tcp_port), *map(str, args)),
         ]
         self.bootstrap = f"127.0.0.1:{self.port}"
         self.command = [str(COMMAND)]

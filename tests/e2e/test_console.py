@@ -167,6 +167,24 @@ def test_the_tail_shows_filters_and_pauses(shared: BrokerProcess, page: Page) ->
     assert "while paused" not in page.locator(".k-records").inner_text()
 
 
+def test_a_condition_picks_what_it_is_true_of(shared: BrokerProcess, page: Page) -> None:
+    topic = foreign.create_topic(shared.bootstrap)
+    ticks = ['{"price": 150}', '{"price": 50}', "no JSON", '{"price": 101}']
+    foreign.produce(shared.bootstrap, topic, ticks)
+    page.goto(f"/topics/{topic}")
+    expect(page.get_by_role("link", name="Fan-out")).to_have_count(0)
+    start_tail(page)
+    rows = page.locator(f"{RECORDS} [data-cell=value]")
+    expect(rows).to_have_count(4)
+    page.get_by_label("Filter records by a condition").fill("value.price > 100")
+    expect(rows).to_have_text(['{"price": 101}', '{"price": 150}'])
+    foreign.produce(shared.bootstrap, topic, ['{"price": 99}', '{"price": 102}'])
+    expect(rows).to_have_text(['{"price": 102}', '{"price": 101}', '{"price": 150}'])
+    expect(page.locator("[data-count=seen]")).to_have_text("6 read")
+    page.get_by_label("Filter records by text").fill("15")
+    expect(rows).to_have_text(['{"price": 150}'])
+
+
 def test_a_record_is_shown_whole_and_never_as_html(shared: BrokerProcess, page: Page) -> None:
     topic = foreign.create_topic(shared.bootstrap)
     producer = Producer({"bootstrap.servers": shared.bootstrap, "log_level": 0})

@@ -32,7 +32,9 @@ def is_free(port: int) -> bool:
 @pytest.fixture
 def arguments(tmp_path: Path) -> Iterator[list[str]]:
     """The platform of a newcomer, and what the programs need to be told: nothing, if possible."""
-    up = Up("--data-dir", tmp_path / "data", "--no-demo", "--no-console")
+    up = Up(
+        "--data-dir", tmp_path / "data", "--no-demo", "--no-console", "--no-gateway", "--no-fanout"
+    )
     port = COURSE_PORT if is_free(COURSE_PORT) else free_port()
     up.args[up.args.index("--course-port") + 1] = str(port)
     with up:
@@ -101,7 +103,9 @@ def test_a_client_whose_localhost_is_ipv6_is_served(tmp_path: Path) -> None:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:
         pytest.skip("this machine has no ::1")
-    with Up("--data-dir", tmp_path / "data", "--no-demo", "--no-console") as up:
+    with Up(
+        "--data-dir", tmp_path / "data", "--no-demo", "--no-console", "--no-gateway", "--no-fanout"
+    ) as up:
         for port in (up.port, up.course_port):
             assert foreign.advertised(f"[::1]:{port}") == f"127.0.0.1:{port}"
             topic = foreign.create_topic(f"[::1]:{port}")

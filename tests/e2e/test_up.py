@@ -13,10 +13,12 @@ import pytest
 from tests import foreign
 from tests.broker_process import COMMAND, BrokerProcess
 from tests.up_process import Up, children, is_running
+from websockets.sync.client import connect
 
 TOPIC = "stock_json_topic"
+BARE = ("--no-console", "--no-gateway", "--no-fanout")
 NO_WEB = (
-    "import sys; sys.modules['nicegui'] = None\n"
+    "import sys; sys.modules['nicegui'] = sys.modules['fastapi'] = None\n"
     "from kafkaesque.cli.main import main\n"
     "main(sys.argv[1:])"
 )
@@ -36,19 +38,29 @@ def read_ticks(bootstrap: str, count: int) -> list[dict[str, object]]:
     return [json.loads(message.value() or b"") for message in messages]
 
 
-def test_ticks_flow_the_page_answers_and_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
+def answer_of(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=20) as answer:
+        assert answer.status == 200
+        text: str = answer.read().decode()
+        return text
+
+
+def test_ticks_flow_every_part_answers_and_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with Up("--data-dir", data, "--rate", 50) as up:
-        assert set(up.children) == {"broker", "console", "demo"}
+        assert set(up.children) == {"broker", "console", "gateway", "fanout", "demo"}
         for bootstrap in (up.bootstrap, f"localhost:{up.course_port}"):
             assert bootstrap in up.told
             found = read_ticks(bootstrap, 20)
             assert len(found) == 20
             assert set(found[0]) == {"event_time", "ticker", "price"}
-        page = f"http://127.0.0.1:{up.console_port}"
-        assert page in up.told
-        with urllib.request.urlopen(page, timeout=20) as answer:
-            assert answer.status == 200
+        ports = up.console_port, up.gateway_port, up.fanout_port
+        page, gateway, fanout = (f"http://127.0.0.1:{port}" for port in ports)
+        assert [url for url in (page, gateway, fanout) if url not in up.told] == []
+        assert "/fanout" in answer_of(page)
+        assert TOPIC in answer_of(f"{gateway}/topics")
+        foreign.until(lambda: json.loads(answer_of(f"{fanout}/stats"))["workers"] != [])
+        read_over_both_ports(up)
         assert up.end(signal.SIGINT) == 0
         assert [pid for pid in up.children.values() if is_running(pid)] == []
     assert "ended" not in up.told
@@ -56,8 +68,22 @@ def test_ticks_flow_the_page_answers_and_ctrl_c_leaves_nothing_behind(tmp_path: 
     assert (data / ".kafka_cleanshutdown").exists()
 
 
+def read_over_both_ports(up: Up) -> None:
+    """As a page of this machine does, and as a program."""
+    origin = "http://localhost:3000"
+    uri = f"ws://127.0.0.1:{up.fanout_port}/ws"
+    with connect(uri, additional_headers={"Origin": origin}) as client:
+        client.recv(timeout=20)
+        client.send(f"{TOPIC}/*")
+        assert b"ticker" in (client.recv(timeout=20), client.recv(timeout=20))[1]
+    with socket.create_connection(("127.0.0.1", up.fanout_tcp_port), timeout=20) as tcp:
+        ping = b'{"type":"ping"}'
+        tcp.sendall(len(ping).to_bytes(4, "big") + ping)
+        assert b"pong" in tcp.recv(1000)
+
+
 def test_sigterm_ends_it_too_and_the_data_stays_until_it_is_reset(tmp_path: Path) -> None:
-    options = ("--data-dir", tmp_path / "data", "--no-demo", "--no-console")
+    options = ("--data-dir", tmp_path / "data", "--no-demo", *BARE)
     with Up(*options) as up:
         assert set(up.children) == {"broker"}
         foreign.create_topic(up.bootstrap, "orders")
@@ -87,7 +113,17 @@ def test_reset_refuses_the_data_of_a_broker_that_runs(broker: BrokerProcess) -> 
     assert (broker.data_dir / f"{topic}-0").is_dir()
 
 
-@pytest.mark.parametrize("flag", ["--port", "--course-port", "--console-port"])
+@pytest.mark.parametrize(
+    "flag",
+    [
+        "--port",
+        "--course-port",
+        "--console-port",
+        "--gateway-port",
+        "--fanout-port",
+        "--fanout-tcp-port",
+    ],
+)
 def test_a_port_that_is_taken_names_itself_and_the_flag(tmp_path: Path, flag: str) -> None:
     up = Up("--data-dir", tmp_path / "data")
     with socket.socket() as taken:
@@ -104,7 +140,8 @@ def test_a_port_that_is_taken_names_itself_and_the_flag(tmp_path: Path, flag: st
 @pytest.mark.parametrize(
     ("args", "complaint"),
     [
-        (["--port", "19092"], "must differ"),
+        (["--port", "19092"], "--port and --course-port must differ: both are 19092"),
+        (["--gateway-port", "8084"], "--gateway-port and --fanout-tcp-port must differ"),
         (["--memory", "--reset"], "--memory keeps no files"),
         (["--memory", "--data-dir", "x"], "--memory keeps no files"),
     ],
@@ -118,7 +155,7 @@ def test_options_that_exclude_each_other_are_a_wrong_command_line(
 
 
 def test_what_dies_is_started_again_but_the_brokers_death_ends_it_all() -> None:
-    with Up("--memory", "--no-console", "--rate", 50) as up:
+    with Up("--memory", *BARE, "--rate", 50) as up:
         os.kill(up.children["demo"], signal.SIGKILL)
         assert "started again in 1 s" in up.hear("ticks has ended (by SIGKILL)")
         sent = sum(foreign.watermarks(up.bootstrap, TOPIC, p)[1] for p in range(3))
@@ -134,7 +171,7 @@ def test_what_dies_is_started_again_but_the_brokers_death_ends_it_all() -> None:
 
 
 def test_a_broker_that_cannot_start_says_why(broker: BrokerProcess) -> None:
-    up = Up("--data-dir", broker.data_dir, "--no-console")
+    up = Up("--data-dir", broker.data_dir, *BARE)
     done = subprocess.run([COMMAND, *up.args], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert f"broker  | kafkaesque: the data directory {broker.data_dir} is in use" in done.stdout
@@ -143,18 +180,19 @@ def test_a_broker_that_cannot_start_says_why(broker: BrokerProcess) -> None:
 
 
 def test_a_supervisor_that_is_killed_takes_its_processes_with_it(tmp_path: Path) -> None:
-    with Up("--data-dir", tmp_path / "data", "--no-console") as up:
+    with Up("--data-dir", tmp_path / "data", "--no-console", "--no-gateway") as up:
         up.process.kill()
         foreign.until(lambda: not any(map(is_running, up.children.values())))
-    assert set(up.children) == {"broker", "demo"}
+    assert set(up.children) == {"broker", "fanout", "demo"}
     assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
 
 
 def test_without_the_web_extra_it_says_what_to_install_and_goes_on() -> None:
-    up = Up("--memory")
+    up = Up("--memory", "--no-fanout")
     up.command = [sys.executable, "-c", NO_WEB]
     with up:
         assert set(up.children) == {"broker", "demo"}
+    assert "without the console and the gateway: they need" in up.told
     assert "pip install 'kafkaesque-broker[web]'" in up.told
     assert "http://" not in up.told
 
@@ -164,5 +202,5 @@ def test_options_in_the_environment_do_not_reach_its_processes(
 ) -> None:
     monkeypatch.setenv("KAFKAESQUE_USER", "somebody")
     monkeypatch.setenv("KAFKAESQUE_PORT", "1")
-    with Up("--memory", "--no-console", "--rate", 50) as up:
+    with Up("--memory", *BARE, "--rate", 50) as up:
         assert len(read_ticks(up.bootstrap, 5)) == 5

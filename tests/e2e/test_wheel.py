@@ -164,7 +164,7 @@ def test_its_platform_comes_up_without_the_page(environment: Environment) -> Non
     up = Up("--memory")
     up.command = [str(environment.bin / "kafkaesque")]
     with up:
-        assert set(up.children) == {"broker", "demo"}
+        assert set(up.children) == {"broker", "fanout", "demo"}
     assert "pip install 'kafkaesque-broker[web]'" in up.told
 
 

@@ -28,6 +28,16 @@ def console(
             help="Port to serve the page on; 0 for a free one.",
         ),
     ] = DEFAULT_PORT,
+    fanout: Annotated[
+        str | None,
+        typer.Option(
+            envvar="KAFKAESQUE_CONSOLE_FANOUT",
+            metavar="URL",
+            help="Fan-out of this cluster, as in http://127.0.0.1:8083: filters are matched "
+            "there, and it has a page.",
+            show_default="(none)",
+        ),
+    ] = None,
 ) -> None:
     """Show a cluster in the browser until Ctrl-C or SIGTERM.
 
@@ -35,7 +45,12 @@ def console(
     Examples:
       kafkaesque console
       kafkaesque console --brokers broker.example.org:9092 --port 8081
+      kafkaesque console --fanout http://127.0.0.1:8083
     """
+    if fanout is not None and not fanout.startswith(("http://", "https://")):
+        raise typer.BadParameter(
+            f"{fanout!r} is no URL: write it as in http://127.0.0.1:8083", param_hint="--fanout"
+        )
     cluster = connection(context)
     try:
         from kafkaesque.console.app import run
@@ -53,4 +68,4 @@ def console(
             "stop with Ctrl-C"
         )
 
-    run(cluster, Address(host, port), ready)
+    run(cluster, Address(host, port), ready, fanout)

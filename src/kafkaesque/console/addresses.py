@@ -10,6 +10,7 @@ from urllib.parse import quote, unquote
 TOPICS = "/topics"
 GROUPS = "/groups"
 TRANSACTIONS = "/transactions"
+FANOUT = "/fanout"
 
 
 def topic_path(name: str) -> str:

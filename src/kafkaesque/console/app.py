@@ -18,6 +18,7 @@ from nicegui import Client, ui
 from nicegui import app as nicegui_app
 
 from kafkaesque.client.connection import Address, Connection
+from kafkaesque.console.fanout_poller import FanoutPoller
 from kafkaesque.console.pages.frame import frame
 from kafkaesque.console.poller import Poller
 from kafkaesque.errors import StartError
@@ -42,7 +43,12 @@ class _Server(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-def run(connection: Connection, address: Address, ready: Callable[[Address], None]) -> None:
+def run(
+    connection: Connection,
+    address: Address,
+    ready: Callable[[Address], None],
+    fanout_url: str | None = None,
+) -> None:
     """Serve until SIGINT or SIGTERM. `ready` is told the address when the page can be opened."""
     listener = _listen(address)
     # It would report every address that somebody mistypes.
@@ -50,7 +56,7 @@ def run(connection: Connection, address: Address, ready: Callable[[Address], Non
     host, port = listener.getsockname()[:2]
     nicegui_app.on_startup(lambda: ready(Address(host, port)))
     config = uvicorn.Config(
-        _application(Poller(connection)),
+        _application(Poller(connection, fanout_url), fanout_url),
         log_level="warning",
         timeout_graceful_shutdown=1,
     )
@@ -58,15 +64,18 @@ def run(connection: Connection, address: Address, ready: Callable[[Address], Non
         _Server(config).run(sockets=[listener])
 
 
-def _application(poller: Poller) -> FastAPI:
+def _application(poller: Poller, fanout_url: str | None) -> FastAPI:
+    fanout = None if fanout_url is None else FanoutPoller(fanout_url)
     application = FastAPI(openapi_url=None)
     nicegui_app.add_static_files("/console", WEB, max_cache_age=0)
     nicegui_app.on_shutdown(_leave_all_pages)
     nicegui_app.on_shutdown(poller.stop)
+    if fanout is not None:
+        nicegui_app.on_shutdown(fanout.stop)
     ui.add_head_html(HEAD, shared=True)
     ui.run_with(
         application,
-        root=lambda: frame(poller),
+        root=lambda: frame(poller, fanout),
         title="Kafkaesque",
         favicon=WEB / "favicon.svg",
         tailwind=False,

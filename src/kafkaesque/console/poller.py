@@ -20,6 +20,8 @@ from typing import TypeVar
 from kafkaesque.client.connection import ClusterError, Connection
 from kafkaesque.client.tail import Deliver, Fail, Tail
 from kafkaesque.client.topics import Setting
+from kafkaesque.client.v1 import Start
+from kafkaesque.console.fanout_tail import FanoutTail
 from kafkaesque.console.look import Lookout
 from kafkaesque.console.snapshot import History, LagHistory, Snapshot
 from kafkaesque.types import TopicPartition
@@ -47,14 +49,15 @@ class View:
 
 
 class Poller:
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, fanout_url: str | None = None) -> None:
         self.view = View()
+        self.fanout_url = fanout_url
         self._connection = connection
         self._lookout = Lookout(connection)
         self._history = History()
         self._lags = LagHistory()
         self._watchers: set[Hashable] = set()
-        self._tails: weakref.WeakSet[Tail] = weakref.WeakSet()
+        self._tails: weakref.WeakSet[Tail | FanoutTail] = weakref.WeakSet()
         self._task: asyncio.Task[None] | None = None
 
     def watch(self, watcher: Hashable) -> None:
@@ -71,6 +74,35 @@ class Poller:
         self._tails.add(tail)
         tail.start()
         return tail
+
+    def open_matches(
+        self,
+        topic: str,
+        where: str,
+        last: int,
+        deliver: Deliver,
+        skip: Callable[[int], None],
+        fail: Fail,
+    ) -> FanoutTail:
+        """As `open_tail`, but only what a filter matches, from the fan-out."""
+        assert self.fanout_url is not None
+        start = self._start(topic, last)
+        tail = FanoutTail(self.fanout_url, topic, where, start, deliver, skip, fail)
+        self._tails.add(tail)
+        tail.start()
+        return tail
+
+    def _start(self, topic: str, last: int) -> Start:
+        """The offsets before which there are so many records, in each partition."""
+        seen = self.view.snapshot.topics.get(topic) if self.view.snapshot else None
+        starts = {
+            partition.number: max(partition.start, partition.end - last)
+            for partition in (seen.partitions if seen else ())
+            if partition.start is not None and partition.end is not None
+        }
+        # A partition without an offset would be read from its beginning.
+        is_known = seen is not None and len(starts) == len(seen.partitions)
+        return starts if last and is_known else "latest"
 
     async def stop(self) -> None:
         self._watchers.clear()
@@ -133,7 +165,7 @@ class Poller:
             self.view = View(version=self.view.version + 1)
 
 
-def _end_all(tails: list[Tail]) -> None:
+def _end_all(tails: list[Tail | FanoutTail]) -> None:
     for tail in tails:
         tail.stop()
     deadline_s = time.monotonic() + STOP_TIMEOUT_S

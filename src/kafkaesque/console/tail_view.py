@@ -4,8 +4,9 @@
                         └──► recent
 
 A browser gets at most `ROWS_PER_UPDATE` rows an update: what is too much is dropped from the view
-and counted as skipped. `recent` keeps the last records whatever the filter, so that a new filter
-has something to look at. All of it is bounded, in records and in bytes.
+and counted as skipped. The filter is a text, a condition (client/filters), or both. `recent` keeps
+the last records whatever the filter, so that a new filter has something to look at. All of it is
+bounded, in records and in bytes.
 """
 
 import threading
@@ -13,12 +14,15 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from kafkaesque.client.filters import Predicate, Subject
 from kafkaesque.client.record import Record
+from kafkaesque.records.record import Record as LoggedRecord
 
 INTERVAL_S = 0.12
 CAPACITY = 500
 MAX_BYTES = 8 * 1024 * 1024
 ROWS_PER_UPDATE = 100
+NO_TIMESTAMP = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,7 @@ class TailView:
         self._interval_s = interval_s
         self._lock = threading.Lock()
         self._needle = ""
+        self._predicate: Predicate | None = None
         self._recent, self._shown = self._ring(), self._ring()
         self._pending = self._pending_ring()
         self._seen = self._matched = self._skipped = 0
@@ -96,26 +101,32 @@ class TailView:
             first = self._seen
             self._seen += len(records)
             rows = [Row(first + index, record) for index, record in enumerate(records)]
-            matching = [row for row in rows if matches(row.record, self._needle)]
+            matching = [row for row in rows if self._is_wanted(row.record)]
             self._recent.add(rows[-self._limits[0] :])
             self._matched += len(matching)
             shown = matching[-self._per_update :]
             self._skipped += len(matching) - len(shown) + self._pending.add(shown)
             self._changed = self._changed or bool(records)
 
+    def skip(self, count: int) -> None:
+        """So many that match were dropped before they came here."""
+        with self._lock:
+            self._seen += count
+            self._matched += count
+            self._skipped += count
+            self._changed = True
+
     def filter(self, text: str) -> None:
         """Show only what contains the text from now on, and of what is still here."""
         with self._lock:
             self._needle = text.casefold()
-            known = {
-                row.number: row
-                for ring in (self._recent, self._shown, self._pending)
-                for row in ring.rows
-            }
-            found = [row for _, row in sorted(known.items()) if matches(row.record, self._needle)]
-            self._shown, self._pending = self._ring(), self._pending_ring()
-            self._shown.add(found)
-            self._changed = self._replace = True
+            self._show_anew()
+
+    def where(self, predicate: Predicate | None) -> None:
+        """Show only what it is true of from now on, and of what is still here. None: of all."""
+        with self._lock:
+            self._predicate = predicate
+            self._show_anew()
 
     def clear(self) -> None:
         with self._lock:
@@ -143,6 +154,22 @@ class TailView:
             found = (row.record for row in self._shown.rows if row.number == number)
             return next(found, None)
 
+    def _show_anew(self) -> None:
+        known = {
+            row.number: row
+            for ring in (self._recent, self._shown, self._pending)
+            for row in ring.rows
+        }
+        found = [row for _, row in sorted(known.items()) if self._is_wanted(row.record)]
+        self._shown, self._pending = self._ring(), self._pending_ring()
+        self._shown.add(found)
+        self._changed = self._replace = True
+
+    def _is_wanted(self, record: Record) -> bool:
+        return matches(record, self._needle) and (
+            self._predicate is None or self._predicate.matches(subject_of(record))
+        )
+
     def _counts(self) -> Counts:
         return Counts(self._seen, self._matched, self._skipped)
 
@@ -159,6 +186,13 @@ def matches(record: Record, needle: str) -> bool:
         part is not None and needle in part.decode(errors="replace").casefold()
         for part in (record.key, record.value)
     )
+
+
+def subject_of(record: Record) -> Subject:
+    """The record as filters see it."""
+    timestamp = NO_TIMESTAMP if record.timestamp_ms is None else record.timestamp_ms
+    logged = LoggedRecord(record.offset, timestamp, record.key, record.value, record.headers)
+    return Subject(record.topic, record.partition, logged)
 
 
 def byte_size(record: Record) -> int:

@@ -24,6 +24,15 @@ def test_without_its_extra_it_says_what_to_install() -> None:
     )
 
 
+def test_a_fanout_is_named_by_its_url() -> None:
+    done = python(
+        "from kafkaesque.cli.main import main\n"
+        "main(['console', '--port', '0', '--fanout', '127.0.0.1:8083'])"
+    )
+    assert done.returncode == 2
+    assert "write it as in http://127.0.0.1:8083" in done.stderr
+
+
 def test_the_command_line_loads_no_web_framework_for_the_sake_of_it() -> None:
     done = python("import sys, kafkaesque.cli.main; print(*sys.modules)")
     assert "kafkaesque.cli.console" in done.stdout.split()

@@ -3,8 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafkaesque.client.filters import parse
 from kafkaesque.client.record import Record
-from kafkaesque.console.tail_view import Changes, Counts, TailView, byte_size
+from kafkaesque.console.tail_view import Changes, Counts, TailView, byte_size, subject_of
 
 
 def record(number: int, value: bytes | None = None, key: bytes | None = None) -> Record:
@@ -101,6 +102,43 @@ def test_the_filter_is_text_and_never_a_pattern() -> None:
     view.filter(".*")
     view.add([record(0, b"anything"), record(1, b"a .* b")])
     assert offsets(view.changes(0)) == [1]
+
+
+def test_a_condition_shows_what_it_is_true_of_and_both_filters_hold() -> None:
+    view = TailView()
+    view.where(parse('value.price > 100 and key == "AMZN"'))
+    view.add(
+        [
+            record(0, b'{"price": 150, "a": 1}', key=b"AMZN"),
+            record(1, b'{"price": 150}', key=b"INTL"),
+            record(2, b"no JSON", key=b"AMZN"),
+            record(3, b'{"price": 101}', key=b"AMZN"),
+        ]
+    )
+    changes = view.changes(0)
+    assert offsets(changes) == [3, 0]
+    assert changes is not None
+    assert changes.counts == Counts(seen=4, matched=2, skipped=0)
+    view.filter("150")
+    assert offsets(view.changes(1)) == [0]
+    view.where(None)
+    assert offsets(view.changes(2)) == [1, 0]
+
+
+def test_a_condition_sees_the_place_and_the_time_of_a_record() -> None:
+    timed = Record("t", None, b"x", (("source", b"web"),), 3, 42, 1700000000000)
+    subject = subject_of(timed)
+    where = 'topic == "t" and partition == 3 and offset == 42 and header.source == "web"'
+    assert parse(f"{where} and timestamp == 1700000000000").matches(subject)
+
+
+def test_what_others_have_dropped_counts_as_skipped() -> None:
+    view = TailView()
+    view.add(records(0))
+    view.skip(5)
+    changes = view.changes(0)
+    assert changes is not None
+    assert changes.counts == Counts(seen=6, matched=6, skipped=5)
 
 
 def test_a_null_matches_no_text_and_bytes_that_are_no_text_do_no_harm() -> None:

@@ -2,10 +2,13 @@
 
     broker   on two ports: Kafka's, and the one that the course's programs use
     console  the page, if the web extra is installed
+    gateway  events over HTTP, if the web extra is installed
+    fanout   WebSocket and SSE on one port, TCP on another; pages of this machine may connect
     ticks    `kafkaesque demo ticks`
 
-Everything listens on this machine alone, on IPv4 and, where there is one, on IPv6: `localhost` may
-mean either. What can be known to fail is refused before anything is started. Below: supervisor.py.
+Everything listens on this machine alone, the broker on IPv4 and, where there is one, on IPv6:
+`localhost` may mean either. What can be known to fail is refused before anything is started.
+Below: platform.py, ports.py, supervisor.py.
 """
 
 import importlib.util
@@ -13,7 +16,7 @@ import os
 import shutil
 import signal
 import sys
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,29 +25,17 @@ import typer
 from kafkaesque.cli.broker import DEFAULT_DATA_DIR, is_on_command_line
 from kafkaesque.cli.console import DEFAULT_PORT as CONSOLE_PORT
 from kafkaesque.cli.demo import TOPIC
+from kafkaesque.cli.gateway import DEFAULT_PORT as GATEWAY_PORT
 from kafkaesque.cli.up.ports import IPV4, loopback, require_free
 from kafkaesque.cli.up.reset import delete_all
 from kafkaesque.client.connection import DEFAULT_PORT, Address
 
 if TYPE_CHECKING:
-    from kafkaesque.cli.up.processes import Program
+    from kafkaesque.cli.up.platform import Platform
 
 COURSE_PORT = 19092
-
-
-@dataclass(frozen=True, slots=True)
-class Platform:
-    """What to run, and where. None: not this part."""
-
-    port: int
-    course_port: int
-    console_port: int | None
-    rate: float | None
-    data_dir: Path | None
-
-    @property
-    def bootstrap(self) -> str:
-        return f"{IPV4}:{self.port}"
+FANOUT_PORT = 8083
+FANOUT_TCP_PORT = 8084
 
 
 def up(
@@ -63,6 +54,10 @@ def up(
     ] = False,
     no_demo: Annotated[bool, typer.Option("--no-demo", help="Send no ticks.")] = False,
     no_console: Annotated[bool, typer.Option("--no-console", help="Show no page.")] = False,
+    no_gateway: Annotated[
+        bool, typer.Option("--no-gateway", help="Serve no events over HTTP.")
+    ] = False,
+    no_fanout: Annotated[bool, typer.Option("--no-fanout", help="Run no fan-out.")] = False,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the broker.")] = DEFAULT_PORT,
     course_port: Annotated[
         int, typer.Option(min=1, max=65535, help="Second port of the broker.")
@@ -70,9 +65,18 @@ def up(
     console_port: Annotated[
         int, typer.Option(min=1, max=65535, help="Port of the page.")
     ] = CONSOLE_PORT,
+    gateway_port: Annotated[
+        int, typer.Option(min=1, max=65535, help="Port of events over HTTP.")
+    ] = GATEWAY_PORT,
+    fanout_port: Annotated[
+        int, typer.Option(min=1, max=65535, help="Port of the fan-out: WebSocket, SSE.")
+    ] = FANOUT_PORT,
+    fanout_tcp_port: Annotated[
+        int, typer.Option(min=1, max=65535, help="Port of the fan-out over plain TCP.")
+    ] = FANOUT_TCP_PORT,
     rate: Annotated[float, typer.Option(min=0.01, max=1_000_000, help="Ticks a second.")] = 10.0,
 ) -> None:
-    """Run the platform until Ctrl-C: a broker, the console, and ticks that flow.
+    """Run the platform until Ctrl-C: broker, console, gateway, fan-out, and ticks that flow.
 
     \b
     Examples:
@@ -82,75 +86,77 @@ def up(
     """
     if memory and (reset or is_on_command_line(context, "data_dir")):
         raise typer.BadParameter("--memory keeps no files: give it without --data-dir and --reset")
-    if len({port, course_port, console_port}) < 3:
-        raise typer.BadParameter("--port, --course-port and --console-port must differ")
-    with_console = not no_console and _can_show_the_console()
+    from kafkaesque.cli.up.platform import Platform, clash
+
     platform = Platform(
         port=port,
         course_port=course_port,
-        console_port=console_port if with_console else None,
+        console_port=None if no_console else console_port,
+        gateway_port=None if no_gateway else gateway_port,
+        fanout_port=None if no_fanout else fanout_port,
+        fanout_tcp_port=None if no_fanout else fanout_tcp_port,
         rate=None if no_demo else rate,
         data_dir=None if memory else data_dir,
     )
+    if problem := clash(platform.ports):
+        raise typer.BadParameter(problem)
+    platform = _installed(platform)
     listen = _require_free_ports(platform)
     if reset:
         delete_all(data_dir)
     _run(platform, listen)
 
 
-def _run(platform: Platform, listen: list[Address]) -> None:
+def _run(platform: "Platform", listen: list[Address]) -> None:
     import asyncio
 
+    from kafkaesque.cli.up.platform import broker, others
     from kafkaesque.cli.up.supervisor import supervise
 
     # As other tools end when nobody reads what they print; the processes then end with this one.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    broker, *others = _programs(platform, listen)
-    asyncio.run(supervise(broker, others, lambda: _welcome(platform), typer.echo))
+    asyncio.run(
+        supervise(
+            broker(platform, listen),
+            list(others(platform)),
+            lambda: _welcome(platform),
+            typer.echo,
+        )
+    )
 
 
-def _programs(platform: Platform, listen: list[Address]) -> "list[Program]":
-    """The broker, and then the others."""
-    from kafkaesque.cli.up.processes import Program
-
-    data = ("--data-dir", str(platform.data_dir)) if platform.data_dir else ("--memory",)
-    more = [part for address in listen for part in ("--listen", _listen(address))]
-    address = ("--host", IPV4, "--port", str(platform.port))
-    programs = [Program("broker", ("broker", *address, *more, *data), "listening on")]
-    to_it = ("--brokers", platform.bootstrap)
-    if platform.console_port is not None:
-        place = ("--host", IPV4, "--port", str(platform.console_port))
-        programs.append(Program("console", ("console", *to_it, *place), "kafkaesque console on"))
-    if platform.rate is not None:
-        rate = ("--rate", str(platform.rate))
-        programs.append(Program("ticks", ("demo", "ticks", *to_it, *rate), "kafkaesque demo sends"))
-    return programs
+def _installed(platform: "Platform") -> "Platform":
+    """Without the parts that need what is not installed."""
+    missing = []
+    if platform.console_port is not None and not _is_installed("nicegui"):
+        missing.append("the console")
+        platform = replace(platform, console_port=None)
+    if platform.gateway_port is not None and not _is_installed("fastapi"):
+        missing.append("the gateway")
+        platform = replace(platform, gateway_port=None)
+    if missing:
+        needs = "it needs" if len(missing) == 1 else "they need"
+        what = " and ".join(missing)
+        typer.echo(f"without {what}: {needs} `pip install 'kafkaesque-broker[web]'`")
+    return platform
 
 
-def _listen(address: Address) -> str:
-    """Whichever way a client came, it is told the same: one that changes makes it connect anew."""
-    return str(address) if address.host == IPV4 else f"{address}={IPV4}:{address.port}"
+def _is_installed(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
 
 
-def _can_show_the_console() -> bool:
-    if importlib.util.find_spec("nicegui") is not None:
-        return True
-    typer.echo("without the console: it needs `pip install 'kafkaesque-broker[web]'`")
-    return False
-
-
-def _require_free_ports(platform: Platform) -> list[Address]:
+def _require_free_ports(platform: "Platform") -> list[Address]:
     """Where the broker is to listen besides its first address, all of which can be had."""
-    if platform.console_port is not None:
-        require_free(Address(IPV4, platform.console_port), "--console-port")
-    addresses = [
-        *loopback(platform.port, "--port"),
-        *loopback(platform.course_port, "--course-port"),
-    ]
+    addresses = []
+    for flag, port in platform.ports.items():
+        if flag in ("--port", "--course-port"):
+            addresses += loopback(port, flag)
+        else:
+            require_free(Address(IPV4, port), flag)
     return [address for address in addresses if address != Address(IPV4, platform.port)]
 
 
-def _welcome(platform: Platform) -> None:
+def _welcome(platform: "Platform") -> None:
     kept = f"data in {platform.data_dir}" if platform.data_dir else "in memory"
     lines = [
         "",
@@ -159,6 +165,11 @@ def _welcome(platform: Platform) -> None:
     ]
     if platform.console_port is not None:
         lines.append(f"  console  http://{IPV4}:{platform.console_port}")
+    if platform.gateway_port is not None:
+        lines.append(f"  gateway  http://{IPV4}:{platform.gateway_port}")
+    if platform.fanout_port is not None:
+        tcp = f"tcp {IPV4}:{platform.fanout_tcp_port}"
+        lines.append(f"  fanout   {platform.fanout_url} (WebSocket, SSE) and {tcp}")
     if platform.rate is not None:
         lines.append(f"  ticks    {platform.rate:g} a second to {TOPIC}")
     command, to_it = _command(), _unless_default(platform)
@@ -172,5 +183,5 @@ def _command() -> str:
     return "kafkaesque" if shutil.which("kafkaesque") else os.path.relpath(sys.argv[0])
 
 
-def _unless_default(platform: Platform) -> str:
+def _unless_default(platform: "Platform") -> str:
     return "" if platform.port == DEFAULT_PORT else f" --brokers {platform.bootstrap}"

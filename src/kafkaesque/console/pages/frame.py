@@ -6,13 +6,15 @@ anew. Above: app.py. Below: the pages.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from nicegui import context, ui
 
 from kafkaesque.client.connection import Address
-from kafkaesque.console.addresses import GROUPS, TOPICS, TRANSACTIONS, name_in
+from kafkaesque.console.addresses import FANOUT, GROUPS, TOPICS, TRANSACTIONS, name_in
+from kafkaesque.console.fanout_poller import FanoutPoller
+from kafkaesque.console.pages.fanout import fanout_page
 from kafkaesque.console.pages.group import group_page
 from kafkaesque.console.pages.groups import groups_page
 from kafkaesque.console.pages.parts import Text, live, tag, text
@@ -25,11 +27,11 @@ from kafkaesque.console.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`count` is what stands beside its name; None if nobody can tell."""
+    """`count` is what stands beside its name: nothing without it, a dash if nobody can tell."""
 
     label: str
     address: str
-    count: Callable[[Snapshot], int | None]
+    count: Callable[[Snapshot], int | None] | None = None
 
 
 PAGES = (
@@ -41,6 +43,7 @@ PAGES = (
         lambda seen: None if seen.transactions_problem else len(seen.transactions),
     ),
 )
+FANOUT_PAGE = Page("Fan-out", FANOUT)
 
 
 class _SubPages(ui.sub_pages):
@@ -48,26 +51,28 @@ class _SubPages(ui.sub_pages):
         text("p", "There is no such page. Choose one of those on the left.", "k-empty")
 
 
-def frame(poller: Poller) -> None:
+def frame(poller: Poller, fanout: FanoutPoller | None) -> None:
+    """`fanout` asks the fan-out, if there is one."""
     client = context.client
     client.on_connect(lambda: poller.watch(client.id))
     client.on_delete(lambda: poller.unwatch(client.id))
     text("a", "Skip to the content", "k-skip").props('href="#content"')
     _bar(poller)
     with tag("div", "k-body"):
-        _navigation(poller)
+        _navigation(poller, PAGES if fanout is None else (*PAGES, FANOUT_PAGE))
         with tag("main", "k-main").props('id="content" tabindex="-1"'):
             _banner(poller)
-            _SubPages(
-                {
-                    "/": lambda: topics_page(poller),
-                    TOPICS: lambda: topics_page(poller),
-                    TOPICS + "/{name}": lambda name: topic_page(poller, name_in(name)),
-                    GROUPS: lambda: groups_page(poller),
-                    GROUPS + "/{name}": lambda name: group_page(poller, name_in(name)),
-                    TRANSACTIONS: lambda: transactions_page(poller),
-                }
-            )
+            pages: dict[str, Callable[..., None]] = {
+                "/": lambda: topics_page(poller),
+                TOPICS: lambda: topics_page(poller),
+                TOPICS + "/{name}": lambda name: topic_page(poller, name_in(name)),
+                GROUPS: lambda: groups_page(poller),
+                GROUPS + "/{name}": lambda name: group_page(poller, name_in(name)),
+                TRANSACTIONS: lambda: transactions_page(poller),
+            }
+            if fanout is not None:
+                pages[FANOUT] = lambda: fanout_page(fanout)
+            _SubPages(pages)
 
 
 def _bar(poller: Poller) -> None:
@@ -117,11 +122,11 @@ def _addresses(snapshot: Snapshot) -> list[str]:
     return [str(Address(node.host, node.port)) for node in snapshot.cluster.nodes]
 
 
-def _navigation(poller: Poller) -> None:
+def _navigation(poller: Poller, pages: Sequence[Page]) -> None:
     links: dict[str, Text] = {}
     numbers: dict[str, Text] = {}
     with tag("nav", "k-nav").props('aria-label="Pages"'):
-        for page in PAGES:
+        for page in pages:
             links[page.address] = link = text("a", page.label).props(f'href="{page.address}"')
             with link:
                 numbers[page.address] = text("span", "", "k-number")
@@ -134,9 +139,10 @@ def _navigation(poller: Poller) -> None:
 
     def draw(view: View) -> None:
         if view.snapshot is not None:
-            for page in PAGES:
-                count = page.count(view.snapshot)
-                numbers[page.address].write("–" if count is None else f"{count:,}")
+            for page in pages:
+                if page.count is not None:
+                    count = page.count(view.snapshot)
+                    numbers[page.address].write("–" if count is None else f"{count:,}")
 
     router = context.client.sub_pages_router
     router.on_path_changed(mark)

@@ -7,14 +7,27 @@ web/table.js.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from nicegui import ui
 from nicegui.element import Element
 
-from kafkaesque.console.poller import Poller, View
-
 CHECK_S = 0.25
+
+
+class Versioned(Protocol):
+    @property
+    def version(self) -> int: ...
+
+
+V_co = TypeVar("V_co", bound=Versioned, covariant=True)
+
+
+class Watched(Protocol[V_co]):
+    """What has a view that changes: poller.py, fanout_poller.py."""
+
+    @property
+    def view(self) -> V_co: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +149,8 @@ def panel(heading: str = "") -> Iterator[None]:
         yield
 
 
-def live(poller: Poller, draw: Callable[[View], None]) -> None:
-    """Draw now, and again after every look at the cluster, as long as the page is there."""
+def live(poller: Watched[V_co], draw: Callable[[V_co], None]) -> None:
+    """Draw now, and again after every look, as long as the page is there."""
     drawn = -1
 
     def check() -> None:

@@ -2,7 +2,11 @@
 
 Nothing is read before `start`, nor after `pause` or after the page is left. The reader's thread
 only fills a TailView; a timer on the page's side takes from it, at most ten times a second.
-Below: tail_view.py, client/tail.py, web/tail.js.
+
+A condition typed into the box is parsed here, and a wrong one goes no further: the one before it
+holds. With a fan-out the matches come from there, and nothing else is read; without one, or when
+it does not answer, all is read here, and the view picks what matches.
+Below: tail_view.py, fanout_tail.py, client/tail.py, client/filters, web/tail.js.
 """
 
 import time
@@ -14,12 +18,16 @@ from nicegui import ui
 from nicegui.element import Element
 from nicegui.events import GenericEventArguments
 
+from kafkaesque.client.filters import FilterError, Predicate, parse
 from kafkaesque.client.record import Record
 from kafkaesque.client.tail import Tail
+from kafkaesque.console.fanout_tail import FanoutTail
 from kafkaesque.console.pages.parts import tag, text
 from kafkaesque.console.poller import Poller
 from kafkaesque.console.record_text import kind, preview, whole
 from kafkaesque.console.tail_view import CAPACITY, INTERVAL_S, Changes, Row, TailView, byte_size
+
+NO_FANOUT = "Without the fan-out the whole topic is read here"
 
 
 class TailPanel(Element, component="../web/tail.js"):
@@ -29,28 +37,46 @@ class TailPanel(Element, component="../web/tail.js"):
         self._topic = topic
         self._view = TailView()
         self._needle = ""
-        self._tail: Tail | None = None
+        self._predicate: Predicate | None = None
+        self._tail: Tail | FanoutTail | None = None
         self._problem: str | None = None
+        self._fanout_problem: str | None = None
+        self._wrong = ""
         self._enter("idle")
         self.on("start", self._start)
         self.on("pause", self._pause)
         self.on("clear", self._view.clear)
         self.on("filter", self._filter)
+        self.on("where", self._choose)
         self.on("open", self._open)
         self._dialog = ui.dialog()
         ui.timer(INTERVAL_S, self._send)
 
     def _start(self, event: GenericEventArguments) -> None:
-        self._stop()
-        self._problem = None
-        self._tail = self._poller.open_tail(
-            self._topic,
+        if not self._wrong:
             # Whoever speaks to the server need not be our page: no more than is shown anyway.
-            last=max(0, min(int(event.args["last"]), CAPACITY)),
-            deliver=self._view.add,
-            fail=self._note,
-        )
+            self._read(max(0, min(int(event.args["last"]), CAPACITY)))
+
+    def _read(self, last: int) -> None:
+        self._stop()
+        self._problem = self._fanout_problem = None
+        if self._predicate is None or self._poller.fanout_url is None:
+            self._read_all(last)
+        else:
+            self._tail = self._poller.open_matches(
+                self._topic,
+                self._predicate.text,
+                last,
+                deliver=self._view.add,
+                skip=self._view.skip,
+                fail=self._note_fanout,
+            )
         self._enter("live")
+
+    def _read_all(self, last: int) -> None:
+        self._tail = self._poller.open_tail(
+            self._topic, last, deliver=self._view.add, fail=self._note
+        )
 
     def _pause(self) -> None:
         self._stop()
@@ -60,15 +86,42 @@ class TailPanel(Element, component="../web/tail.js"):
         self._needle = str(event.args)
         self._view.filter(self._needle)
 
+    def _choose(self, event: GenericEventArguments) -> None:
+        """The condition in the box has changed."""
+        typed = str(event.args)
+        try:
+            predicate = parse(typed) if typed.strip() else None
+        except FilterError as error:
+            self._wrong = str(error)
+            self._enter(self._props["state"])
+            return
+        self._wrong = ""
+        is_new, self._predicate = predicate != self._predicate, predicate
+        if is_new:
+            self._view.where(predicate)
+        if is_new and self._props["state"] == "live" and self._poller.fanout_url is not None:
+            self._read(last=0)
+        else:
+            self._enter(self._props["state"])
+
     def _note(self, problem: str) -> None:
         """In the reader's thread: the page finds it at its next turn."""
         self._problem = problem
 
+    def _note_fanout(self, problem: str) -> None:
+        """In the reader's thread, as `_note`."""
+        self._fanout_problem = problem
+
     def _send(self) -> None:
+        if self._fanout_problem is not None and isinstance(self._tail, FanoutTail):
+            self._stop()
+            self._read_all(last=0)
+            self._enter("live")
         if self._problem is not None and self._props["state"] == "live":
             self._pause()
         if changes := self._view.changes(time.monotonic()):
-            self.run_method("update", _message(changes, self._needle))
+            is_filtered = self._predicate is not None
+            self.run_method("update", _message(changes, self._needle, is_filtered))
 
     def _open(self, event: GenericEventArguments) -> None:
         record = self._view.find(int(event.args))
@@ -89,6 +142,9 @@ class TailPanel(Element, component="../web/tail.js"):
     def _enter(self, state: str) -> None:
         self._props["state"] = state
         self._props["problem"] = self._problem or ""
+        self._props["wrong"] = self._wrong
+        self._props["note"] = self._fanout_problem and f"{NO_FANOUT}: {self._fanout_problem}"
+        self._props["source"] = "fan-out" if isinstance(self._tail, FanoutTail) else "topic"
         self.update()
 
     def _stop(self) -> None:
@@ -102,13 +158,14 @@ class TailPanel(Element, component="../web/tail.js"):
         super()._handle_delete()
 
 
-def _message(changes: Changes, needle: str) -> dict[str, Any]:
+def _message(changes: Changes, needle: str, is_filtered: bool) -> dict[str, Any]:
     return {
         "rows": [_row(row) for row in changes.rows],
         "replace": changes.replace,
         "kept": changes.kept,
         "counts": asdict(changes.counts),
         "needle": needle,
+        "filtered": is_filtered,
     }
 
 

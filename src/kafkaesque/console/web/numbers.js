@@ -33,7 +33,12 @@ export function duration(value) {
   return parts.slice(0, 2).join("");
 }
 
-const WRITERS = { number: count, bytes, rate, duration };
+// Milliseconds again, but short ones that are estimates.
+export function latency(value) {
+  return value < 1000 ? `${FEW.format(value)} ms` : `${FEW.format(value / 1000)} s`;
+}
+
+const WRITERS = { number: count, bytes, rate, duration, latency };
 
 export function write(value, kind) {
   return value == null ? "–" : (WRITERS[kind] ?? String)(value);

@@ -1,17 +1,18 @@
 // The live tail of a topic: its controls, and the newest records on top.
 //
 // The server sends only what is new (`update`), at most ten times a second, and the rows are kept
-// here. The filter is plain text; the server applies it, this only marks what it found.
-// Events to the server: start {last}, pause, clear, filter text, open number.
+// here. There are two filters, a plain text and a condition; the server applies both, this only marks
+// where the text was found, and shows what is wrong with the condition.
+// Events to the server: start {last}, pause, clear, filter text, where text, open number.
 
 import { count } from "/console/numbers.js";
 
 export default {
   template: `
-    <section class="k-panel k-tail" :data-state="state" :data-updates="updates" aria-label="Live tail">
+    <section class="k-panel k-tail" :data-state="state" :data-source="source" :data-updates="updates" aria-label="Live tail">
       <div class="k-toolbar">
         <h2>Live tail</h2>
-        <button v-if="state !== 'live'" type="button" class="k-button k-primary" @click="$emit('start', { last: state === 'paused' ? 0 : last })">
+        <button v-if="state !== 'live'" type="button" class="k-button k-primary" :disabled="!!wrong" @click="start">
           {{ state === 'paused' ? 'Resume' : 'Start' }}
         </button>
         <button v-else type="button" class="k-button" @click="$emit('pause')">Pause</button>
@@ -24,13 +25,21 @@ export default {
           spellcheck="false" placeholder="Filter key or value" aria-label="Filter records by text" />
         <button v-if="rows.length" type="button" class="k-button" @click="$emit('clear')">Clear</button>
         <span class="k-count" v-if="counts">
-          <span data-count="seen">{{ count(counts.seen) }} read</span>
-          <span v-if="marked" data-count="matched"> · {{ count(counts.matched) }} match</span>
+          <span v-if="source === 'topic'" data-count="seen">{{ count(counts.seen) }} read</span>
+          <span v-else title="The fan-out reads the topic, and sends what matches">from the fan-out</span>
+          <span v-if="marked || filtered" data-count="matched"> · {{ count(counts.matched) }} match</span>
           <span v-if="counts.skipped" data-count="skipped" class="k-warn"
             title="They came faster than they could be shown"> · {{ count(counts.skipped) }} skipped</span>
         </span>
       </div>
+      <div class="k-where">
+        <input class="k-input k-mono" type="text" v-model="where" @input="chosen" @keydown.enter="run" autocomplete="off"
+          autocapitalize="off" spellcheck="false" aria-label="Filter records by a condition" :aria-invalid="!!wrong"
+          placeholder='Only where … value.price > 100 and value.ticker in ("AMZN", "GOOG")' />
+        <pre v-if="wrong" class="k-wrong" role="alert">{{ wrong }}</pre>
+      </div>
       <p v-if="problem" class="k-problem" role="alert">{{ problem }}</p>
+      <p v-if="note" class="k-problem k-note" role="status">{{ note }}</p>
       <div v-if="rows.length" class="k-scroll k-records">
         <table aria-label="Records, the newest first">
           <thead><tr>
@@ -51,29 +60,43 @@ export default {
       <p v-else class="k-empty">{{ quiet }}</p>
     </section>
   `,
-  props: { state: String, problem: String },
-  emits: ["start", "pause", "clear", "filter", "open"],
+  props: { state: String, problem: String, source: String, wrong: String, note: String },
+  emits: ["start", "pause", "clear", "filter", "where", "open"],
   data() {
-    return { rows: [], counts: null, needle: "", marked: "", last: 20, updates: 0 };
+    return { rows: [], counts: null, needle: "", marked: "", where: "", filtered: false, last: 20, updates: 0 };
   },
   computed: {
     quiet() {
       if (this.state === "idle") return "Nothing is read from this topic until you start the tail.";
       if (this.state === "paused") return "Paused: nothing is read.";
-      return this.marked ? "No record matches yet." : "Waiting for the next record.";
+      return this.marked || this.filtered ? "No record matches yet." : "Waiting for the next record.";
     },
   },
   methods: {
-    update({ rows, replace, kept, counts, needle }) {
+    start() {
+      this.$emit("start", { last: this.state === "paused" ? 0 : this.last });
+    },
+    update({ rows, replace, kept, counts, needle, filtered }) {
       const old = replace ? [] : this.rows;
       this.rows = [...rows, ...old].slice(0, kept);
       this.counts = counts.seen ? counts : null;
       this.marked = needle;
+      this.filtered = filtered;
       this.updates += 1;
     },
     changed() {
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.$emit("filter", this.needle), 150);
+    },
+    chosen() {
+      clearTimeout(this.whereTimer);
+      this.whereTimer = setTimeout(() => this.$emit("where", this.where), 250);
+    },
+    run() {
+      clearTimeout(this.whereTimer);
+      this.$emit("where", this.where);
+      // A wrong condition is refused there, and the start with it.
+      if (this.state !== "live") this.start();
     },
     parts(text) {
       if (!this.marked) return [{ text, hit: false }];

@@ -1,0 +1,108 @@
+"""The parts of the platform: where each listens, and the command that runs it.
+
+Pure. The fan-out has a worker per core that nobody else needs: one is the broker's, one is for all
+the others. Above: command.py. Below: processes.py.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kafkaesque.cli.up.ports import IPV4
+from kafkaesque.cli.up.processes import Program
+from kafkaesque.client.connection import Address
+
+_TAKEN_CORES = 2
+_OWN_PAGES = ("--origin", "http://127.0.0.1:*", "--origin", "http://localhost:*")
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """What to run, and where. None: not this part."""
+
+    port: int
+    course_port: int
+    console_port: int | None
+    gateway_port: int | None
+    fanout_port: int | None
+    fanout_tcp_port: int | None
+    rate: float | None
+    data_dir: Path | None
+
+    @property
+    def bootstrap(self) -> str:
+        return f"{IPV4}:{self.port}"
+
+    @property
+    def fanout_url(self) -> str:
+        return f"http://{IPV4}:{self.fanout_port}"
+
+    @property
+    def ports(self) -> dict[str, int]:
+        """Those of the parts that are run, by the option that chooses each."""
+        ports = {
+            "--port": self.port,
+            "--course-port": self.course_port,
+            "--console-port": self.console_port,
+            "--gateway-port": self.gateway_port,
+            "--fanout-port": self.fanout_port,
+            "--fanout-tcp-port": self.fanout_tcp_port,
+        }
+        return {flag: port for flag, port in ports.items() if port is not None}
+
+
+def clash(ports: dict[str, int]) -> str | None:
+    """Which two options name the same port; None if none do."""
+    seen: dict[int, str] = {}
+    for flag, port in ports.items():
+        if port in seen:
+            return f"{seen[port]} and {flag} must differ: both are {port}"
+        seen[port] = flag
+    return None
+
+
+def broker(platform: Platform, listen: list[Address]) -> Program:
+    """`listen` are its addresses besides the first."""
+    data = ("--data-dir", str(platform.data_dir)) if platform.data_dir else ("--memory",)
+    more = [part for address in listen for part in ("--listen", _listen(address))]
+    args = ("broker", *_on(platform.port), *more, *data)
+    return Program("broker", args, "listening on")
+
+
+def others(platform: Platform) -> Iterator[Program]:
+    to_it = ("--brokers", platform.bootstrap)
+    if platform.console_port is not None:
+        fanout = ("--fanout", platform.fanout_url) if platform.fanout_port is not None else ()
+        args = ("console", *to_it, *_on(platform.console_port), *fanout)
+        yield Program("console", args, "kafkaesque console on")
+    if platform.gateway_port is not None:
+        args = ("gateway", *to_it, *_on(platform.gateway_port))
+        yield Program("gateway", args, "kafkaesque gateway on")
+    if platform.fanout_port is not None:
+        tcp = ("--tcp-port", str(platform.fanout_tcp_port))
+        # What it finds out at its start is what the others print as well.
+        how = ("--workers", str(spare_cores()), *_OWN_PAGES, "--log-level", "warning")
+        args = ("fanout", *to_it, *_on(platform.fanout_port), *tcp, *how)
+        yield Program("fanout", args, "kafkaesque fanout on")
+    if platform.rate is not None:
+        args = ("demo", "ticks", *to_it, "--rate", str(platform.rate))
+        yield Program("ticks", args, "kafkaesque demo sends")
+
+
+def spare_cores() -> int:
+    """Of those that this process may use; one at least."""
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:  # Only Linux tells.
+        cores = os.cpu_count() or 1
+    return max(1, cores - _TAKEN_CORES)
+
+
+def _on(port: int) -> tuple[str, ...]:
+    return "--host", IPV4, "--port", str(port)
+
+
+def _listen(address: Address) -> str:
+    """Whichever way a client came, it is told the same: one that changes makes it connect anew."""
+    return str(address) if address.host == IPV4 else f"{address}={IPV4}:{address.port}"

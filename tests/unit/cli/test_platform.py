@@ -1,0 +1,58 @@
+"""The parts of `kafkaesque up`: which are run, where, and with which options."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kafkaesque.cli.up.platform import Platform, broker, clash, others, spare_cores
+from kafkaesque.client.connection import Address
+
+ALL = Platform(
+    port=9092,
+    course_port=19092,
+    console_port=8080,
+    gateway_port=8082,
+    fanout_port=8083,
+    fanout_tcp_port=8084,
+    rate=10.0,
+    data_dir=Path("data"),
+)
+
+
+def test_each_part_is_told_where_the_broker_is_and_where_to_listen() -> None:
+    programs = {program.name: program.args for program in others(ALL)}
+    assert list(programs) == ["console", "gateway", "fanout", "ticks"]
+    assert all("127.0.0.1:9092" in args for args in programs.values())
+    assert programs["gateway"][-2:] == ("--port", "8082")
+    assert {"8083", "8084", "http://localhost:*", "http://127.0.0.1:*"} <= set(programs["fanout"])
+    assert programs["console"][-2:] == ("--fanout", "http://127.0.0.1:8083")
+
+
+def test_without_a_fanout_the_console_looks_for_none() -> None:
+    fewer = replace(ALL, fanout_port=None, fanout_tcp_port=None, gateway_port=None, rate=None)
+    (console,) = others(fewer)
+    assert "--fanout" not in console.args
+
+
+def test_the_broker_tells_ipv6_clients_its_ipv4_address() -> None:
+    args = broker(ALL, [Address("::1", 9092)]).args
+    assert args[args.index("--listen") + 1] == "[::1]:9092=127.0.0.1:9092"
+
+
+def test_two_options_with_one_port_are_named() -> None:
+    assert clash(ALL.ports) is None
+    twice = replace(ALL, gateway_port=8084)
+    assert clash(twice.ports) == "--gateway-port and --fanout-tcp-port must differ: both are 8084"
+    assert clash(replace(twice, fanout_port=None, fanout_tcp_port=None).ports) is None
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux can take cores away")
+def test_one_core_is_enough_for_a_worker() -> None:
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        assert spare_cores() == 1
+    finally:
+        os.sched_setaffinity(0, before)
