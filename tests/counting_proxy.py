@@ -1,4 +1,5 @@
-"""A proxy before a broker that counts the requests by API, for tests of what is *not* asked.
+"""A proxy before a broker that counts requests and the bytes of their answers by API, for tests of
+what is *not* asked.
 
 The broker must advertise the proxy's address, or clients go past it. Threads, one per direction;
 they end with their connections.
@@ -8,14 +9,18 @@ import socket
 import struct
 import threading
 from collections import Counter
+from collections.abc import Callable
 from types import TracebackType
 
-_HEAD = struct.Struct(">ih")
+_REQUEST = struct.Struct(">ihhi")
+"""Size, API key, version, correlation id."""
+_ANSWER = struct.Struct(">ii")
 
 
 class CountingProxy:
     def __init__(self) -> None:
         self.requests: Counter[int] = Counter()
+        self.answered_bytes: Counter[int] = Counter()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._target: tuple[str, int] | None = None
         self._sockets: list[socket.socket] = []
@@ -39,30 +44,49 @@ class CountingProxy:
                 self._sockets.append(broker)
             except OSError:
                 return
-            for source, sink, counted in ((client, broker, True), (broker, client, False)):
+            asked: dict[int, int] = {}
+            for source, sink, count in (
+                (client, broker, self._count_requests),
+                (broker, client, self._count_answers),
+            ):
                 threading.Thread(
-                    target=self._pump, args=(source, sink, counted), daemon=True
+                    target=self._pump, args=(source, sink, count, asked), daemon=True
                 ).start()
 
-    def _pump(self, source: socket.socket, sink: socket.socket, counted: bool) -> None:
+    def _pump(
+        self,
+        source: socket.socket,
+        sink: socket.socket,
+        count: Callable[[bytearray, dict[int, int]], None],
+        asked: dict[int, int],
+    ) -> None:
+        """`asked` has the API of each request of the connection that was not answered yet."""
         waiting = bytearray()
         try:
             while data := source.recv(65536):
-                if counted:
-                    waiting += data
-                    self._count(waiting)
+                waiting += data
+                count(waiting, asked)
                 sink.sendall(data)
             sink.shutdown(socket.SHUT_WR)
         except OSError:
             return
 
-    def _count(self, waiting: bytearray) -> None:
+    def _count_requests(self, waiting: bytearray, asked: dict[int, int]) -> None:
         """Takes the whole frames away."""
-        while len(waiting) >= _HEAD.size:
-            size, api_key = _HEAD.unpack_from(waiting)
+        while len(waiting) >= _REQUEST.size:
+            size, api_key, _, correlation_id = _REQUEST.unpack_from(waiting)
             if len(waiting) < 4 + size:
                 return
+            asked[correlation_id] = api_key
             self.requests[api_key] += 1
+            del waiting[: 4 + size]
+
+    def _count_answers(self, waiting: bytearray, asked: dict[int, int]) -> None:
+        while len(waiting) >= _ANSWER.size:
+            size, correlation_id = _ANSWER.unpack_from(waiting)
+            if len(waiting) < 4 + size:
+                return
+            self.answered_bytes[asked.pop(correlation_id)] += 4 + size
             del waiting[: 4 + size]
 
     def __enter__(self) -> "CountingProxy":

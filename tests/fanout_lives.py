@@ -135,7 +135,7 @@ async def _connect(
     """One connection: it reads, it stalls, and then it is cut off, or leaves."""
     try:
         async with connect(
-            uri, max_queue=4, compression=None, sock=_small_socket(uri), open_timeout=60
+            uri, max_queue=4, compression=None, sock=small_socket(uri), open_timeout=60
         ) as connection:
             await connection.send(life.request)
             if leaves:
@@ -169,7 +169,7 @@ async def _read(life: Life, connection: ClientConnection, until: str) -> None:
             pass
 
 
-def _small_socket(uri: str) -> socket.socket:
+def small_socket(uri: str) -> socket.socket:
     """So that the server soon sees who does not read."""
     host, _, port = uri.split("/")[2].partition(":")
     client = socket.socket()

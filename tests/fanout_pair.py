@@ -13,7 +13,7 @@ from tests import foreign
 from tests.fanout_process import FanoutProcess
 from tests.in_process import InProcessBroker
 
-_TOPICS = 12
+_TOPICS = 24
 
 
 @dataclass(frozen=True)

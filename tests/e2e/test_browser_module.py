@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 from tests import foreign
 from tests.console_page import TIMEOUT_MS, open_browser
-from tests.cutting_proxy import CuttingProxy
 from tests.fanout_pair import FanoutPair, fanout_pair
+from tests.switched_proxy import SwitchedProxy
 
 from kafkaesque.client.v1 import encode_event
 from kafkaesque.records.record import Record
@@ -120,7 +120,7 @@ def test_a_refused_subscription_is_told(page: Page, pair: FanoutPair) -> None:
 def test_a_connection_that_is_cut_is_resumed(browser: Browser, pair: FanoutPair) -> None:
     topic = pair.topic(3)
     host, _, port = pair.web.partition(":")
-    with CuttingProxy(host, int(port)) as proxy:
+    with SwitchedProxy(host, int(port)) as proxy:
         page = opened(browser, f"http://{proxy.address}/")
         page.evaluate("topic => listen({topic, prefix: 'k'})", topic)
         for first in range(0, 60, 20):
@@ -140,7 +140,7 @@ def test_a_connection_that_is_cut_is_resumed(browser: Browser, pair: FanoutPair)
 
 def test_a_page_that_is_looked_at_again_does_not_wait(browser: Browser, pair: FanoutPair) -> None:
     host, _, port = pair.web.partition(":")
-    with CuttingProxy(host, int(port)) as proxy:
+    with SwitchedProxy(host, int(port)) as proxy:
         page = opened(browser, f"http://{proxy.address}/")
         page.wait_for_function("hub.state === 'open'")
         proxy.is_down = True

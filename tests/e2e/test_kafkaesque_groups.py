@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from kafkaesque import ConsumerGroup, KafkaError, Kafkaesque
-from kafkaesque.embedded.events import Event
 from kafkaesque.errors import ErrorCode
+from kafkaesque.event import Event
 from kafkaesque.types import TopicPartition
 
 CRASHED = """

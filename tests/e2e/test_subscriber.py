@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import pytest
 from tests import foreign
 from tests.broker_process import free_port
-from tests.cutting_proxy import CuttingProxy
 from tests.fanout_pair import FanoutPair, fanout_pair
+from tests.switched_proxy import SwitchedProxy
 
 from kafkaesque.client.connection import ClusterError
 from kafkaesque.client.subscriber import Subscriber
@@ -121,7 +121,7 @@ def test_a_connection_that_is_cut_is_resumed(pair: FanoutPair, uri: str) -> None
     told: list[str] = []
 
     async def program() -> list[int]:
-        with CuttingProxy(host, int(port)) as proxy:
+        with SwitchedProxy(host, int(port)) as proxy:
             through = uri.replace(f"{host}:{port}", proxy.address)
             async with Subscriber(through, tell=told.append) as subscriber:
                 await subscriber.subscribe(topic, prefix="k")

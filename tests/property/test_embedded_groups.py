@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafkaesque import ConsumerGroup, Kafkaesque
-from kafkaesque.embedded.events import Event
+from kafkaesque.event import Event
 
 CONSUMERS = st.sampled_from(["a", "b", "c", "d"])
 STEPS = st.lists(

@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkaesque.embedded.events import Event
 from kafkaesque.embedded.stale import StaleEvent, open_shelf
+from kafkaesque.event import Event
 
 AWKWARD = st.sampled_from(
     ['"', '""', ",", "\n", "\r", "\r\n", "\0", "data:;base64,", "data:;base64,YQ==", " ", "NA", "1"]

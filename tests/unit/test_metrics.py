@@ -1,9 +1,15 @@
 """The histogram, the text that Prometheus reads, and the answers of the page that shows it."""
 
+from http import HTTPStatus
+
 import pytest
 
-from kafkaesque.broker.metrics_page import response
-from kafkaesque.metrics import Histogram, exposition, gauge
+from kafkaesque.broker.metrics_page import METRICS_PATH, Answer, Pages, response
+from kafkaesque.metrics import CONTENT_TYPE, Histogram, exposition, gauge
+
+
+def pages(text: str) -> Pages:
+    return {METRICS_PATH: lambda: Answer(HTTPStatus.OK, CONTENT_TYPE, text)}
 
 
 def histogram_of(*values: float) -> Histogram:
@@ -52,16 +58,15 @@ def test_the_text_names_and_explains_each_metric_once() -> None:
 
 
 def test_a_get_is_answered_with_the_page() -> None:
-    head, _, body = response(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", lambda: "å\n").partition(
-        b"\r\n\r\n"
-    )
+    said = response(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", pages("å\n"))
+    head, _, body = said.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200 OK\r\n")
     assert b"Content-Length: 3" in head.split(b"\r\n")
     assert body.decode() == "å\n"
 
 
 def test_a_query_does_not_hide_the_page() -> None:
-    assert b"200 OK" in response(b"GET /metrics?name=x HTTP/1.0\r\n\r\n", lambda: "")
+    assert b"200 OK" in response(b"GET /metrics?name=x HTTP/1.0\r\n\r\n", pages(""))
 
 
 @pytest.mark.parametrize(
@@ -77,5 +82,5 @@ def test_a_query_does_not_hide_the_page() -> None:
     ],
 )
 def test_anything_else_is_refused(head: bytes, status: bytes) -> None:
-    said = response(head, lambda: pytest.fail("the page was asked for"))
+    said = response(head, {METRICS_PATH: lambda: pytest.fail("the page was asked for")})
     assert said.startswith(b"HTTP/1.1 " + status)
