@@ -188,7 +188,7 @@ class CatchUp:
                 stream.fall_behind(each, partition, offset)
                 del members[each]
             else:
-                each.client.send(each, delivery)
+                each.client.deliver(each, delivery)
 
     def _advance(
         self, stream: Stream, partition: int, offset: int, members: Iterable[Subscription]

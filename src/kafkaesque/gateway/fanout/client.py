@@ -111,14 +111,16 @@ class Client(asyncio.Protocol):
         if self.is_slow or subscription.backlog is not None:
             self._hold(subscription, delivery)
         else:
-            self.send(subscription, delivery)
+            self.deliver(subscription, delivery)
 
-    def send(self, subscription: Subscription, delivery: Delivery) -> None:
+    def deliver(self, subscription: Subscription, delivery: Delivery) -> None:
         """A match that the client has room for."""
         data = delivery.encoded(subscription.encoder, subscription.id)
-        stats = self.door.hub.stats
-        stats.delivered += 1
-        stats.delivered_bytes += len(data)
+        self.send(subscription, data, delivery.partition, delivery.offset)
+
+    def send(self, subscription: Subscription, data: bytes, partition: int, offset: int) -> None:
+        """What it looks like, encoded; and where it lies."""
+        self.door.stats.delivered += 1
         self.write(data)
 
     def write(self, data: bytes) -> None:
@@ -142,6 +144,7 @@ class Client(asyncio.Protocol):
         out = self.out
         if out and not self.transport.is_closing():
             self.transport.write(out[0] if len(out) == 1 else b"".join(out))
+            self.door.stats.delivered_bytes += self.out_bytes
         out.clear()
         self.out_bytes = 0
 
@@ -227,7 +230,7 @@ class Client(asyncio.Protocol):
             if isinstance(each, Missed):
                 self._tell_missed(subscription, each)
             else:
-                self.send(subscription, each)
+                self.deliver(subscription, each)
         self.door.hub.ring.sweep()
         if backlog.is_settled:
             subscription.backlog = None

@@ -323,8 +323,8 @@ class Hub:
         count = 0
         for record in fetched.records():
             feed.next = record.offset
-            if stream.learns and stream.observe(record.key, partition):
-                self._adjust_soon()
+            if stream.learns and stream.placement.seen.get(record.key) != partition:
+                self._learn(stream, partition, record)
             self._show(stream, partition, record)
             feed.next = record.offset + 1
             count += 1
@@ -339,14 +339,23 @@ class Hub:
         if partition in stream.lagging:
             self.wake()
 
+    def _learn(self, stream: Stream, partition: int, record: Record) -> None:
+        if stream.observe(record.key, partition):
+            self._adjust_soon()
+
     def _show(self, stream: Stream, partition: int, record: Record) -> None:
-        delivery = None
-        for subscription in stream.interests.matching(partition, record):
+        found = stream.interests.matching(partition, record)
+        if not found:
+            return
+        self._shown.append(record.timestamp)
+        if len(found) == 1 and (subscription := found[0]).is_at_ease:
+            data = subscription.encoder(subscription.id, stream.topic, partition, record)
+            subscription.client.send(subscription, data, partition, record.offset)
+            return
+        delivery = Delivery(stream.topic, partition, record)
+        for subscription in found:
             lag = subscription.lag
             if lag is None or partition not in lag:
-                if delivery is None:
-                    delivery = Delivery(stream.topic, partition, record)
-                    self._shown.append(record.timestamp)
                 subscription.client.offer(subscription, delivery)
 
     async def _recover(self, stream: Stream, fetched: Fetched) -> None:

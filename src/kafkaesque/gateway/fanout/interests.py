@@ -6,6 +6,7 @@ found there. A record costs a look-up in each kind of place that is in use, and 
 many subscriptions there are. Pure. Above: stream.py. Below: wants.py, client/filters.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from kafkaesque.client.filters import PredicateIndex, Subject
@@ -21,17 +22,20 @@ class Interests:
     def __init__(self, topic: str) -> None:
         self._topic = topic
         self._everything: dict[Subscription, None] = {}
-        self._by_key: dict[bytes, list[Subscription]] = {}
+        self._by_key: dict[bytes, tuple[Subscription, ...]] = {}
         self._by_prefix: dict[int, dict[bytes, list[Subscription]]] = {}
         self._by_header: dict[tuple[str, bytes | None], list[Subscription]] = {}
         self._by_predicate: PredicateIndex[Subscription] = PredicateIndex()
         self._predicates = 0
+        self._others = 0
+        """Subscriptions for whom it is not enough to look at the key."""
 
     def add(self, subscription: "Subscription") -> None:
         wants = subscription.wants
+        self._others += wants.keys is None or subscription.is_checked_further
         if wants.keys is not None:
             for key in wants.keys:
-                self._by_key.setdefault(key, []).append(subscription)
+                self._by_key[key] = (*self._by_key.get(key, ()), subscription)
         elif wants.prefix is not None:
             by_prefix = self._by_prefix.setdefault(len(wants.prefix), {})
             by_prefix.setdefault(wants.prefix, []).append(subscription)
@@ -45,9 +49,10 @@ class Interests:
 
     def remove(self, subscription: "Subscription") -> None:
         wants = subscription.wants
+        self._others -= wants.keys is None or subscription.is_checked_further
         if wants.keys is not None:
             for key in wants.keys:
-                _remove(self._by_key, key, subscription)
+                self._remove_from(key, subscription)
         elif wants.prefix is not None:
             size = len(wants.prefix)
             _remove(self._by_prefix[size], wants.prefix, subscription)
@@ -61,8 +66,10 @@ class Interests:
         else:
             del self._everything[subscription]
 
-    def matching(self, partition: int, record: Record) -> "list[Subscription]":
+    def matching(self, partition: int, record: Record) -> "Sequence[Subscription]":
         """Each subscription that wants the record, once."""
+        if not self._others:
+            return () if record.key is None else self._by_key.get(record.key, ())
         found = list(self._everything)
         unsure: list[Subscription] = []
         key = record.key
@@ -80,6 +87,13 @@ class Interests:
             if self._predicates:
                 found += self._by_predicate.matches(subject)
         return found
+
+    def _remove_from(self, key: bytes, subscription: "Subscription") -> None:
+        left = tuple(each for each in self._by_key[key] if each is not subscription)
+        if left:
+            self._by_key[key] = left
+        else:
+            del self._by_key[key]
 
     def _find_by_prefix(
         self, key: bytes, found: "list[Subscription]", unsure: "list[Subscription]"

@@ -29,13 +29,14 @@ PARTITIONERS: dict[str, Partitioner] = {"murmur2": partition_for_key, "crc32": _
 class Placement:
     """Of one topic with this many partitions. A topic that grows gets a new one."""
 
-    __slots__ = ("_candidates", "_checked", "_keys", "_partitions")
+    __slots__ = ("_candidates", "_keys", "_partitions", "seen")
 
     def __init__(self, partitions: int) -> None:
         self._partitions = partitions
         self._candidates = dict(PARTITIONERS)
         self._keys: set[bytes] = set()
-        self._checked: dict[bytes, int] = {}
+        self.seen: dict[bytes | None, int] = {}
+        """Where keys were seen last: whoever finds one there again need not `observe` it."""
 
     @property
     def name(self) -> str | None:
@@ -57,7 +58,7 @@ class Placement:
 
     def observe(self, key: bytes | None, partition: int) -> bool:
         """A record was seen: does that change what is known?"""
-        if not key or not self._candidates or self._checked.get(key) == partition:
+        if not key or not self._candidates or self.seen.get(key) == partition:
             return False
         before = self.name
         for name, partitioner in list(self._candidates.items()):
@@ -69,6 +70,6 @@ class Placement:
     def _remember(self, key: bytes, partition: int) -> None:
         if len(self._keys) < _ENOUGH_KEYS:
             self._keys.add(key)
-        if len(self._checked) >= _MOST_KEYS_REMEMBERED:
-            self._checked.clear()
-        self._checked[key] = partition
+        if len(self.seen) >= _MOST_KEYS_REMEMBERED:
+            self.seen.clear()
+        self.seen[key] = partition

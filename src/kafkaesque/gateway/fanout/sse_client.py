@@ -20,7 +20,6 @@ from kafkaesque.client.v1 import GapReason, Policy, Start
 from kafkaesque.client.vectors import parse_vector
 from kafkaesque.gateway.fanout import encodings
 from kafkaesque.gateway.fanout.client import Client, Range
-from kafkaesque.gateway.fanout.delivery import Delivery
 from kafkaesque.gateway.fanout.http_head import BadRequestError, Request, head
 from kafkaesque.gateway.fanout.hub import AwayError, Prepared, SubscribeError
 from kafkaesque.gateway.fanout.subscription import Subscription
@@ -177,13 +176,9 @@ class SseClient(Client):
             if all(map(hub.is_current, prepared)):
                 return prepared
 
-    def send(self, subscription: Subscription, delivery: Delivery) -> None:
-        self._mark(subscription, delivery.partition, delivery.offset + 1)
-        data = self._id() + delivery.encoded(_encode, 0)
-        stats = self.door.stats
-        stats.delivered += 1
-        stats.delivered_bytes += len(data)
-        self.write(data)
+    def send(self, subscription: Subscription, data: bytes, partition: int, offset: int) -> None:
+        self._mark(subscription, partition, offset + 1)
+        super().send(subscription, self._id() + data, partition, offset)
 
     def tell_gap(
         self,

@@ -64,6 +64,11 @@ class Subscription:
         self.dropped = 0
         self.is_paused = False
 
+    @property
+    def is_at_ease(self) -> bool:
+        """Live in all partitions, with a client that takes what comes."""
+        return self.lag is None and self.backlog is None and not self.client.is_slow
+
     def fall_behind(self, partition: int, offset: int) -> None:
         """Read from there on before what the feed brings."""
         if self.lag is None:
