@@ -104,7 +104,7 @@ class Stalled:
         if self.policy == "disconnect":
             (close,) = self.closes
             assert close is not None
-            assert close.code == 1008
+            assert close.code == 1013
             assert "too slow" in close.reason
         else:
             assert self.closes == []

@@ -15,6 +15,7 @@ from tests.fanout_process import FanoutProcess
 from tests.inner_pytest import run_pytest
 
 from kafkaesque import Producer
+from kafkaesque.cli.demo import TOPIC
 
 README = Path(__file__).parents[2] / "README.md"
 TEXT = README.read_text()
@@ -59,7 +60,7 @@ def test_a_program_produces_and_consumes(broker: BrokerProcess) -> None:
 def test_parts_of_a_stream_are_delivered_as_shown(broker: BrokerProcess, tmp_path: Path) -> None:
     (shown,) = [block for block in blocks("console") if "/sse?" in block]
     curl, listen = (command.partition("  ")[0] for command in commands(shown))
-    foreign.create_topic(broker.bootstrap, "ticks")
+    foreign.create_topic(broker.bootstrap, TOPIC)
     with FanoutProcess(broker.bootstrap, tmp_path / "fanout.log") as fanout:
         place = fanout.url.removeprefix("http://")
         asked = shlex.split(curl.replace("127.0.0.1:8083", place))
@@ -76,7 +77,7 @@ def test_parts_of_a_stream_are_delivered_as_shown(broker: BrokerProcess, tmp_pat
                 pass
             foreign.until(lambda: "subscriptions 2" in metrics(fanout))
             with Producer(broker.bootstrap) as producer:
-                producer.send_many("ticks", [{"price": 7}, {"price": 101}], key="AMZN")
+                producer.send_many(TOPIC, [{"price": 7}, {"price": 101}], key="AMZN")
             assert "b'AMZN'" in listener.stdout.readline()
             while not (line := reader.stdout.readline()).startswith('data: {"topic"'):
                 pass

@@ -164,7 +164,7 @@ class Client(asyncio.Protocol):
     def welcome(self, subscription: Subscription) -> bool:
         """It is one of ours now, unless the client has gone meanwhile."""
         if self.is_closing:
-            self.door.hub.unsubscribe(subscription)
+            self.door.joining.leave(subscription)
             return False
         self.subscriptions[subscription.id] = subscription
         self.door.newcomers.pop(self.transport, None)
@@ -173,7 +173,7 @@ class Client(asyncio.Protocol):
     def drop_subscription(self, subscription: Subscription) -> None:
         if self.subscriptions.pop(subscription.id, None) is not None:
             self._pause(subscription, False)
-            self.door.hub.unsubscribe(subscription)
+            self.door.joining.leave(subscription)
 
     def end(self, code: int, reason: str) -> None:
         """Say goodbye and close, at the latest after a few seconds."""
@@ -250,7 +250,7 @@ class Client(asyncio.Protocol):
             subscription.stream.pause(subscription)
             self._pause(subscription, True)
         elif subscription.policy is Policy.DISCONNECT:
-            self.door.hub.stats.slow_disconnects += 1
+            self.door.stats.slow_disconnects += 1
             self.end(1013, "too slow: take messages faster, or choose another policy")
         else:
             self._keep(subscription, delivery)
@@ -263,14 +263,14 @@ class Client(asyncio.Protocol):
         if subscription.backlog.hold(delivery):
             subscription.dropped += 1
             if conflates:
-                self.door.hub.stats.conflated += 1
+                self.door.stats.conflated += 1
             else:
-                self.door.hub.stats.dropped += 1
+                self.door.stats.dropped += 1
 
     def _pause(self, subscription: Subscription, is_paused: bool) -> None:
         if subscription.is_paused != is_paused:
             subscription.is_paused = is_paused
-            self.door.hub.stats.paused += 1 if is_paused else -1
+            self.door.stats.paused += 1 if is_paused else -1
 
     def _leave(self) -> None:
         for subscription in list(self.subscriptions.values()):

@@ -15,6 +15,7 @@ from kafkaesque.gateway.access import Access, Grant
 from kafkaesque.gateway.fanout.client import Client
 from kafkaesque.gateway.fanout.config import FanoutConfig
 from kafkaesque.gateway.fanout.hub import Hub
+from kafkaesque.gateway.fanout.joining import Joining
 from kafkaesque.gateway.fanout.limits import Limits
 from kafkaesque.gateway.fanout.siblings import Siblings
 from kafkaesque.gateway.fanout.stats import Slow, Stats
@@ -33,6 +34,7 @@ class Door:
         self.access = access
         self.stats = Stats(siblings.worker, siblings.starts, slow=self._slow, topics=self._topics)
         self.hub = Hub(config, self.stats)
+        self.joining = Joining(self.hub)
         self.limits = Limits(config, time.monotonic)
         self.clients: dict[Client, None] = {}
         self.slow: dict[Client, None] = {}

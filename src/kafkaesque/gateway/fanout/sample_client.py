@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kafkaesque.gateway.fanout import websocket
 from kafkaesque.gateway.fanout.encodings import sample
-from kafkaesque.gateway.fanout.hub import AwayError, SubscribeError
+from kafkaesque.gateway.fanout.joining import AwayError, SubscribeError
 from kafkaesque.gateway.fanout.wants import EVERYTHING, Wants
 from kafkaesque.gateway.fanout.websocket import Frame
 from kafkaesque.gateway.fanout.websocket_client import WebSocketClient
@@ -59,11 +59,11 @@ class SampleClient(WebSocketClient):
             self.end(1008, reason)
             return
         try:
-            prepared = await self.door.hub.prepare(topic, wants)
+            prepared = await self.door.joining.prepare(topic, wants)
         except SubscribeError as error:
             self.end(1013 if isinstance(error, AwayError) else 1008, str(error))
         else:
-            self.welcome(self.door.hub.join(prepared, _NUMBER, self, _encode))
+            self.welcome(self.door.joining.join(prepared, _NUMBER, self, _encode))
 
 
 def _encode(_subscription: int, _topic: str, _partition: int, record: Record) -> bytes:

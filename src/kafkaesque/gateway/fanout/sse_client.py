@@ -21,7 +21,7 @@ from kafkaesque.client.vectors import parse_vector
 from kafkaesque.gateway.fanout import encodings
 from kafkaesque.gateway.fanout.client import Client, Range
 from kafkaesque.gateway.fanout.http_head import BadRequestError, Request, head
-from kafkaesque.gateway.fanout.hub import AwayError, Prepared, SubscribeError
+from kafkaesque.gateway.fanout.joining import AwayError, Prepared, SubscribeError
 from kafkaesque.gateway.fanout.subscription import Subscription
 from kafkaesque.gateway.fanout.wants import Wants
 from kafkaesque.records.record import Record
@@ -158,7 +158,7 @@ class SseClient(Client):
         self._topics = query.topics
         self.write(begin)
         for number, each in enumerate(prepared):
-            subscription = self.door.hub.join(
+            subscription = self.door.joining.join(
                 each, number, self, _encode, query.policy, query.buffer
             )
             position = subscription.stream.position(subscription)
@@ -168,12 +168,13 @@ class SseClient(Client):
         self.flush()
 
     async def _prepare(self, query: Query) -> list[Prepared]:
-        hub = self.door.hub
+        joining = self.door.joining
         while True:
             prepared = [
-                await hub.prepare(topic, query.wants, query.starts[topic]) for topic in query.topics
+                await joining.prepare(topic, query.wants, query.starts[topic])
+                for topic in query.topics
             ]
-            if all(map(hub.is_current, prepared)):
+            if all(map(joining.is_current, prepared)):
                 return prepared
 
     def send(self, subscription: Subscription, data: bytes, partition: int, offset: int) -> None:

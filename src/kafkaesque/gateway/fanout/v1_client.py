@@ -17,7 +17,7 @@ from kafkaesque.client.v1 import Encoding, GapReason, V1Error
 from kafkaesque.gateway.fanout import encodings, tcp, websocket
 from kafkaesque.gateway.fanout.client import Client, Range, peer_of
 from kafkaesque.gateway.fanout.delivery import Encoder
-from kafkaesque.gateway.fanout.hub import AwayError, SubscribeError
+from kafkaesque.gateway.fanout.joining import AwayError, SubscribeError
 from kafkaesque.gateway.fanout.subscription import Subscription
 from kafkaesque.gateway.fanout.tcp import TcpError, TcpReader
 from kafkaesque.gateway.fanout.wants import Wants
@@ -142,14 +142,14 @@ class V1Requests(Client):
 
     async def _subscribe(self, request: v1.Subscribe, wants: Wants) -> None:
         try:
-            prepared = await self.door.hub.prepare(request.topic, wants, request.start)
+            prepared = await self.door.joining.prepare(request.topic, wants, request.start)
         except AwayError as error:
             self.end(1013, str(error))
         except SubscribeError as error:
             self.tell(v1.error(request.id, str(error)))
         else:
             encoder = self.encoders[request.encoding]
-            subscription = self.door.hub.join(
+            subscription = self.door.joining.join(
                 prepared, request.id, self, encoder, request.policy, request.buffer
             )
             if self.welcome(subscription):
