@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from playwright.sync_api import Browser, expect
 from tests import foreign
@@ -24,6 +25,7 @@ from tests.counting_proxy import CountingProxy
 from kafkaesque.protocol.messages import FETCH
 
 LIST_OFFSETS = 2
+DOCS = Path(__file__).parents[2] / "docs" / "reference"
 
 
 @pytest.fixture(scope="module")
@@ -123,3 +125,20 @@ def test_a_taken_port_is_named_with_the_flag_that_changes_it() -> None:
     assert done.stderr.startswith(f"kafkaesque: the console cannot listen on 127.0.0.1:{port}")
     assert "--port" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_it_says_how_it_is(tmp_path: Path) -> None:
+    with (
+        BrokerProcess(tmp_path / "data") as broker,
+        ConsoleProcess(broker.bootstrap, tmp_path / "console.log") as console,
+    ):
+        assert httpx.get(f"{console.url}/health").json() == {"status": "ok", "reasons": []}
+        figures = httpx.get(f"{console.url}/metrics").text
+        assert "\nkafkaesque_console_pages 0\n" in figures
+        page = (DOCS / "metrics.md").read_text()
+        names = [line.split()[2] for line in figures.splitlines() if line.startswith("# TYPE")]
+        assert [name for name in names if f"`{name}`" not in page] == []
+        broker.stop()
+        sick = httpx.get(f"{console.url}/health")
+        assert sick.status_code == 503
+        assert broker.bootstrap in sick.json()["reasons"][0]

@@ -2,7 +2,8 @@
 
 The port is taken before anything else, so that a taken one is said at once and in our words. One
 poller and one set of open tails belong to the process; both end with it. NiceGUI keeps its state in
-module variables: one console per process. Above: cli/console.py. Below: pages/, poller.py.
+module variables: one console per process.
+Above: cli/console.py. Below: pages/, poller.py, about.py.
 """
 
 import logging
@@ -18,6 +19,7 @@ from nicegui import Client, ui
 from nicegui import app as nicegui_app
 
 from kafkaesque.client.connection import Address, Connection
+from kafkaesque.console.about import add_routes
 from kafkaesque.console.fanout_poller import FanoutPoller
 from kafkaesque.console.pages.frame import frame
 from kafkaesque.console.poller import Poller
@@ -56,7 +58,7 @@ def run(
     host, port = listener.getsockname()[:2]
     nicegui_app.on_startup(lambda: ready(Address(host, port)))
     config = uvicorn.Config(
-        _application(Poller(connection, fanout_url), fanout_url),
+        _application(connection, fanout_url),
         log_level="warning",
         timeout_graceful_shutdown=1,
     )
@@ -64,9 +66,11 @@ def run(
         _Server(config).run(sockets=[listener])
 
 
-def _application(poller: Poller, fanout_url: str | None) -> FastAPI:
+def _application(connection: Connection, fanout_url: str | None) -> FastAPI:
+    poller = Poller(connection, fanout_url)
     fanout = None if fanout_url is None else FanoutPoller(fanout_url)
     application = FastAPI(openapi_url=None)
+    add_routes(application, connection, poller)
     nicegui_app.add_static_files("/console", WEB, max_cache_age=0)
     nicegui_app.on_shutdown(_leave_all_pages)
     nicegui_app.on_shutdown(poller.stop)

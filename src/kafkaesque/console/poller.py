@@ -60,6 +60,15 @@ class Poller:
         self._tails: weakref.WeakSet[Tail | FanoutTail] = weakref.WeakSet()
         self._task: asyncio.Task[None] | None = None
 
+    @property
+    def pages(self) -> int:
+        """How many look."""
+        return len(self._watchers)
+
+    @property
+    def tails(self) -> int:
+        return len(self._tails)
+
     def watch(self, watcher: Hashable) -> None:
         self._watchers.add(watcher)
         if self._task is None or self._task.done():
