@@ -60,6 +60,11 @@ class Grant:
             return f"this token may not read all keys that begin with {_shown(prefix)}"
         return "this token may not read all keys: name those that it may"
 
+    @property
+    def covers_all_topics(self) -> bool:
+        """Whether its holder may know of every topic."""
+        return any(covers(pattern, b"") for pattern in self.topics)
+
     def write_refusal(self, topic: str) -> str | None:
         """Why this topic may not be written, made or deleted, or None."""
         if _any_matches(self.write, topic.encode()):

@@ -92,6 +92,8 @@ class HttpClient(asyncio.Protocol):
             case path:
                 if request.method not in ("GET", "HEAD"):
                     raise BadRequestError(405, "there is only GET here", {"Allow": "GET"})
+                if path == "/stats":
+                    self._require_all_topics(request)
                 self._page(path, allow_origin, request.method == "HEAD")
 
     def _checked_origin(self, request: Request) -> dict[str, str]:
@@ -104,6 +106,13 @@ class HttpClient(asyncio.Protocol):
                 403, f"pages of {origin} may not connect here: allow them with --origin"
             )
         return {"Access-Control-Allow-Origin": origin, "Vary": "Origin"}
+
+    def _require_all_topics(self, request: Request) -> None:
+        """For a page that names topics and clients."""
+        grant = self._door.access.grant(_token(request))
+        if grant is None or not grant.covers_all_topics:
+            headers = {"WWW-Authenticate": "Bearer"}
+            raise BadRequestError(401, "a token that may read all topics is needed", headers)
 
     def _stream(self, request: Request, allow_origin: dict[str, str]) -> None:
         if request.method != "GET":
