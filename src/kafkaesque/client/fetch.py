@@ -231,12 +231,14 @@ class Fetcher:
             return None
         self.bytes_fetched += len(records)
         try:
-            end, next_offset = whole_batches(records)
+            found = whole_batches(records)
         except KafkaError as error:
             return self._decide(place, error.code, data.high_watermark, data.log_start_offset)
-        if end == 0:
+        if not found:
             leader.session.want(place, offset, size_of_first(records))
             return None
+        position, last = found[-1]
+        next_offset = last.next_offset
         if next_offset <= offset:
             return None
         self._positions[place] = next_offset
@@ -245,12 +247,13 @@ class Fetcher:
             place,
             offset,
             next_offset,
-            bytes(records[:end]),
+            bytes(records[: position + last.size]),
             data.high_watermark,
             data.log_start_offset,
             tuple((it.producer_id, it.first_offset) for it in data.aborted_transactions)
             if data.aborted_transactions
             else (),
+            batches=found,
         )
 
     def _decide(

@@ -1,14 +1,14 @@
 """What one fetch has brought of one partition: whole batches as they lie in the log. Pure.
 
-`Fetched.of` checks them (headers, CRCs), cuts off a batch that is not whole, and finds out where to
-go on. `records` opens them. A batch may begin below the offset that was asked for, since the log is
-searched by batch. Of a transaction that was aborted the response names the producer and the first
-offset; its records are left out from there on, up to its marker (KIP-98).
+`whole_batches` finds and checks them (headers, CRCs) and leaves out one that is not whole; `records`
+opens them. A batch may begin below the offset that was asked for, since the log is searched by
+batch. Of a transaction that was aborted the response names the producer and the first offset; its
+records are left out from there on, up to its marker (KIP-98).
 Above: fetch.py. Below: records/.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.records.batch import (
@@ -22,6 +22,8 @@ from kafkaesque.records.control import Marker, read_marker
 from kafkaesque.records.record import Record
 from kafkaesque.records.walk import walk
 from kafkaesque.types import Buffer, TopicPartition
+
+Batches: TypeAlias = Sequence[tuple[int, BatchHeader]]
 
 _CONTROL = 0x20
 _MAX_BATCH_BYTES = 100 << 20
@@ -41,10 +43,12 @@ class Fetched(NamedTuple):
     """Producer id and first offset of transactions that were aborted, if only what is committed
     was asked for."""
     error: ErrorCode = ErrorCode.NONE
+    batches: Batches = ()
+    """Where each batch is in `data`, and its header."""
 
     def records(self) -> Iterator[Record]:
         """From `offset` on; no markers, and nothing that was aborted."""
-        for position, header in self._committed() if self.aborted else batches(self.data):
+        for position, header in self._committed() if self.aborted else self.batches:
             if header.attributes & _CONTROL:
                 continue
             found = walk(self.data, position, header)
@@ -57,7 +61,7 @@ class Fetched(NamedTuple):
         """Batches without those that were aborted."""
         pending = sorted(self.aborted, key=lambda each: each[1], reverse=True)
         aborted: set[int] = set()
-        for position, header in batches(self.data):
+        for position, header in self.batches:
             while pending and pending[-1][1] <= header.last_offset:
                 aborted.add(pending.pop()[0])
             if header.is_control:
@@ -67,13 +71,13 @@ class Fetched(NamedTuple):
                 yield position, header
 
 
-def whole_batches(data: Buffer) -> tuple[int, int]:
-    """How many bytes are whole batches, and the offset after them; -1 if there are none.
+def whole_batches(data: Buffer) -> Batches:
+    """Those that are there completely.
 
     Raises KafkaError(CORRUPT_MESSAGE) if already the first one is damaged. What is damaged further
     on will be the first another time.
     """
-    end, next_offset = 0, -1
+    found: list[tuple[int, BatchHeader]] = []
     try:
         for position, header in batches(data):
             if not crc_matches(data, position, header):
@@ -81,11 +85,11 @@ def whole_batches(data: Buffer) -> tuple[int, int]:
                     ErrorCode.CORRUPT_MESSAGE,
                     f"the batch at offset {header.base_offset} does not match its CRC",
                 )
-            end, next_offset = position + header.size, header.next_offset
+            found.append((position, header))
     except KafkaError:
-        if next_offset < 0:
+        if not found:
             raise
-    return end, next_offset
+    return found
 
 
 def size_of_first(data: Buffer) -> int:

@@ -11,12 +11,13 @@ Above: client/fetched.py. Below: batch.py, record.py, varint.py.
 """
 
 from kafkaesque.errors import ErrorCode, KafkaError
-from kafkaesque.records.batch import HEADER_SIZE, BatchHeader, payload
+from kafkaesque.records.batch import HEADER_SIZE, LOG_OVERHEAD, BatchHeader, payload
 from kafkaesque.records.compression import MAX_UNCOMPRESSED_BYTES
 from kafkaesque.records.record import Headers, Record, decode_headers, decode_record
 from kafkaesque.records.varint import decode_unsigned_varint
 
 _CODEC = 0x07
+_LOG_APPEND_TIME = 0x08
 _new_tuple = tuple.__new__
 
 
@@ -24,7 +25,7 @@ def walk(
     data: bytes, position: int, header: BatchHeader, max_size: int = MAX_UNCOMPRESSED_BYTES
 ) -> list[Record]:
     """The records of the batch at `position`. Its header has been read; the CRC is the caller's."""
-    end = position + header.size
+    end = position + header.batch_length + LOG_OVERHEAD
     if header.attributes & _CODEC or end > len(data) or header.count < 0:
         data = payload(data, position, header, max_size)
         at, end = 0, len(data)
@@ -34,7 +35,7 @@ def walk(
         found = _walk(data, at, end, header)
     except IndexError:
         raise _corrupt("a batch is cut off") from None
-    if header.is_log_append_time:
+    if header.attributes & _LOG_APPEND_TIME:
         time = header.max_timestamp
         return [_new_tuple(Record, (it[0], time, it[2], it[3], it[4])) for it in found]
     return found
@@ -42,7 +43,7 @@ def walk(
 
 def _walk(data: bytes, at: int, end: int, header: BatchHeader) -> list[Record]:
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
-    last_offset = header.last_offset
+    last_offset = base_offset + header.last_offset_delta
     previous = base_offset - 1
     found: list[Record] = []
     append = found.append

@@ -30,7 +30,7 @@ def marker(offset: int, producer_id: int, kind: Marker) -> bytes:
 
 
 def offsets(data: bytes, offset: int = 0, aborted: tuple[tuple[int, int], ...] = ()) -> list[int]:
-    fetched = Fetched(PLACE, offset, 100, data, 100, 0, aborted)
+    fetched = Fetched(PLACE, offset, 100, data, 100, 0, aborted, batches=whole_batches(data))
     return [record.offset for record in fetched.records()]
 
 
@@ -77,16 +77,21 @@ def test_an_abort_that_began_before_the_response_counts() -> None:
     assert offsets(batch(10, producer_id=7) + batch(11), 10, ((7, 2),)) == [11]
 
 
+def places(data: bytes) -> list[tuple[int, int]]:
+    """Where whole batches begin, and the offset after each."""
+    return [(position, header.next_offset) for position, header in whole_batches(data)]
+
+
 def test_whole_batches_end_before_one_that_is_cut_off() -> None:
     first, second = batch(0, 3), batch(3, 4)
-    assert whole_batches(first + second) == (len(first + second), 7)
+    assert places(first + second) == [(0, 3), (len(first), 7)]
     for cut in range(1, len(second)):
-        assert whole_batches(first + second[:cut]) == (len(first), 3)
+        assert places(first + second[:cut]) == [(0, 3)]
 
 
 def test_the_size_of_a_batch_that_is_cut_off_is_known_from_its_head() -> None:
     whole = batch(0, 50)
-    assert whole_batches(whole[:-1]) == (0, -1)
+    assert places(whole[:-1]) == []
     assert size_of_first(whole[:-1]) == len(whole)
     assert size_of_first(whole[:12]) == len(whole)
     assert size_of_first(whole[:5]) == 61
@@ -96,7 +101,7 @@ def test_the_size_of_a_batch_that_is_cut_off_is_known_from_its_head() -> None:
 def test_damage_in_the_first_batch_is_an_error_and_later_on_an_end() -> None:
     good, bad = batch(0), bytearray(batch(1))
     bad[-1] ^= 1
-    assert whole_batches(good + bad) == (len(good), 1)
+    assert places(good + bad) == [(0, 1)]
     with pytest.raises(KafkaError, match="offset 1 does not match its CRC") as raised:
         whole_batches(bytes(bad) + good)
     assert raised.value.code is ErrorCode.CORRUPT_MESSAGE

@@ -5,6 +5,8 @@ functions are on the fan-out's hot path.
 Pure. Above: the fan-out's hub. Below: websocket.py, tcp.py, client/v1/, client/event_json.py.
 """
 
+from functools import lru_cache
+
 import orjson
 
 from kafkaesque.client.event_json import event_fields, event_json
@@ -14,10 +16,15 @@ from kafkaesque.gateway.fanout.websocket import BINARY, frame_head
 from kafkaesque.records.record import Record
 
 
-def sample(record: Record) -> bytes:
+def sample(_subscription: int, _topic: str, _partition: int, record: Record) -> bytes:
     """As /ws has it: two binary messages, key and value; what is null is empty."""
     key, value = record.key or b"", record.value or b""
-    return b"".join((frame_head(BINARY, len(key)), key, frame_head(BINARY, len(value)), value))
+    return b"".join((_binary_head(len(key)), key, _binary_head(len(value)), value))
+
+
+@lru_cache(maxsize=4096)
+def _binary_head(length: int) -> bytes:
+    return frame_head(BINARY, length)
 
 
 def v1_websocket(subscription: int, topic: str, partition: int, record: Record) -> bytes:

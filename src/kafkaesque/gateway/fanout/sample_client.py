@@ -18,7 +18,6 @@ from kafkaesque.gateway.fanout.joining import AwayError, SubscribeError
 from kafkaesque.gateway.fanout.wants import EVERYTHING, Wants
 from kafkaesque.gateway.fanout.websocket import Frame
 from kafkaesque.gateway.fanout.websocket_client import WebSocketClient
-from kafkaesque.records.record import Record
 
 if TYPE_CHECKING:
     from kafkaesque.gateway.fanout.door import Door
@@ -63,8 +62,4 @@ class SampleClient(WebSocketClient):
         except SubscribeError as error:
             self.end(1013 if isinstance(error, AwayError) else 1008, str(error))
         else:
-            self.welcome(self.door.joining.join(prepared, _NUMBER, self, _encode))
-
-
-def _encode(_subscription: int, _topic: str, _partition: int, record: Record) -> bytes:
-    return sample(record)
+            self.welcome(self.door.joining.join(prepared, _NUMBER, self, sample))

@@ -19,11 +19,11 @@ FIELDS = {
 
 
 def test_the_sample_has_two_binary_frames() -> None:
-    assert encodings.sample(RECORD) == b"\x82\x04dave\x82\x09Hey, Dave"
+    assert encodings.sample(0, "t", 0, RECORD) == b"\x82\x04dave\x82\x09Hey, Dave"
 
 
 def test_what_is_null_is_an_empty_frame_of_the_sample() -> None:
-    assert encodings.sample(Record(0, 0, None, None)) == b"\x82\x00\x82\x00"
+    assert encodings.sample(0, "t", 0, Record(0, 0, None, None)) == b"\x82\x00\x82\x00"
 
 
 def test_v1_is_one_frame_over_websocket_and_over_tcp() -> None:
