@@ -1,6 +1,6 @@
 """What one fetch has brought of one partition: whole batches as they lie in the log. Pure.
 
-`whole_batches` finds and checks them (headers, CRCs) and leaves out one that is not whole; `records`
+`whole_batches` finds and checks them (headers, CRCs), but for one that is not whole; `records`
 opens them. A batch may begin below the offset that was asked for, since the log is searched by
 batch. Of a transaction that was aborted the response names the producer and the first offset; its
 records are left out from there on, up to its marker (KIP-98).
