@@ -7,6 +7,9 @@ producer.py (outbox.py, delivery.py), consumer.py (intake.py, assignment.py, pro
 with serde.py for keys and values and profiles.py for settings. All of it stands on
 confluent-kafka (librdkafka). What that cannot ask wire.py asks in our own codec: log_dirs.py for
 sizes, transactions.py and producers.py for transactions (transaction.py has the nouns,
-transaction_status.py the words). None of it stands on the broker, so that the parts above run
+transaction_status.py the words). fetch.py reads whole batches in it, on an event loop (links.py,
+leader.py, fetched.py; sasl.py and greeting.py log in). filters/ is the predicate language, app/ runs
+handlers, subscriber.py talks to the fan-out (v1/ is its protocol), http/ to the gateway (vectors.py,
+event_json.py). None of it stands on the broker, so that the parts above run
 unchanged against Redpanda or Apache Kafka. Above: cli, console, demo. Below: protocol, errors.
 """
