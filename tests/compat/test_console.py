@@ -23,7 +23,7 @@ def page(apache_kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) ->
         watched_page(browser, console.url) as opened,
     ):
         yield opened
-        assert console.complaints == ""
+        assert console.log == ""
 
 
 def test_topics_have_counts_sizes_and_rates(apache_kafka: ApacheKafka, page: Page) -> None:

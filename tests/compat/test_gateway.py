@@ -24,7 +24,7 @@ def gateway(
     with GatewayProcess(apache_kafka.bootstrap, log) as gateway:
         yield gateway
         assert gateway.stop() == 0
-        assert gateway.complaints == ""
+        assert gateway.log == ""
 
 
 def test_topics_and_events_go_in_and_come_out(gateway: GatewayProcess) -> None:

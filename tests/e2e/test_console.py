@@ -49,7 +49,7 @@ def console(shared: BrokerProcess) -> Iterator[ConsoleProcess]:
     log_path = shared.data_dir.with_name("console.log")
     with ConsoleProcess(shared.bootstrap, log_path) as process:
         yield process
-        assert process.complaints == ""
+        assert process.log == ""
 
 
 @pytest.fixture

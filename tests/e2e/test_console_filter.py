@@ -42,7 +42,7 @@ def console(pair: FanoutPair, tmp_path_factory: pytest.TempPathFactory) -> Itera
     log_path = tmp_path_factory.mktemp("console") / "console.log"
     with ConsoleProcess(pair.broker.bootstrap, log_path, "--fanout", pair.fanout.url) as process:
         yield process
-        assert process.complaints == ""
+        assert process.log == ""
 
 
 @pytest.fixture
@@ -170,7 +170,7 @@ def test_a_fanout_that_is_away_is_said_to_be_and_asked_only_while_its_page_is_op
 
         foreign.until(is_shown)
         assert set(keys(page).all_inner_texts()) <= {"AMZN", "GOOG"}
-        assert console.complaints == ""
+        assert console.log == ""
 
 
 @contextmanager

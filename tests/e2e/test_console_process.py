@@ -111,7 +111,7 @@ def test_it_stops_at_once_with_a_tail_open(
         start_tail(page)
         page.wait_for_selector(RECORDS)
         assert console.stop() == 0
-        assert console.complaints == ""
+        assert console.log == ""
     page.close()
 
 

@@ -59,7 +59,7 @@ def test_streams_are_bounded_freed_when_their_clients_leave_and_ended_at_a_stop(
             assert time.monotonic() - begun < 10
             # It ends as a stream ends, not in the middle.
             assert list(chunks) == []
-        assert gateway.complaints == ""
+        assert gateway.log == ""
 
 
 def test_a_client_that_does_not_read_costs_no_more_than_a_fetch(

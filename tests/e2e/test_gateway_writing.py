@@ -33,7 +33,7 @@ def client(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     ):
         yield client
         assert gateway.stop() == 0
-        assert gateway.complaints == ""
+        assert gateway.log == ""
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ def url(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
     with GatewayProcess(bootstrap, log, "--keep-alive", "0.3") as gateway:
         yield gateway.url
         assert gateway.stop() == 0
-        assert gateway.complaints == ""
+        assert gateway.log == ""
 
 
 @pytest.fixture
