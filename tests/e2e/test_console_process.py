@@ -1,5 +1,6 @@
 """The console's process: what it asks of a broker, and what happens when one of them goes away."""
 
+import signal
 import socket
 import subprocess
 import time
@@ -142,3 +143,12 @@ def test_it_says_how_it_is(tmp_path: Path) -> None:
         sick = httpx.get(f"{console.url}/health")
         assert sick.status_code == 503
         assert broker.bootstrap in sick.json()["reasons"][0]
+
+
+def test_who_presses_ctrl_c_twice_sees_no_traceback(tmp_path: Path) -> None:
+    with ConsoleProcess("127.0.0.1:1", tmp_path / "log") as running:
+        for _ in range(2):
+            running.process.send_signal(signal.SIGINT)
+            time.sleep(0.02)
+        assert running.stop() == 0
+        assert running.log == ""

@@ -158,3 +158,12 @@ def test_a_port_that_is_taken_is_said_with_the_cure(broker: BrokerProcess) -> No
     assert done.returncode == 1
     assert f"cannot listen on 127.0.0.1:{port}" in done.stderr
     assert "--port" in done.stderr
+
+
+def test_who_presses_ctrl_c_twice_sees_no_traceback(tmp_path: Path) -> None:
+    with GatewayProcess("127.0.0.1:1", tmp_path / "log") as running:
+        for _ in range(2):
+            running.process.send_signal(signal.SIGINT)
+            time.sleep(0.02)
+        assert running.stop() == 0
+        assert running.log == ""

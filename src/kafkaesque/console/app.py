@@ -12,6 +12,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
@@ -33,6 +34,10 @@ HEAD = """
 
 
 class _Server(uvicorn.Server):
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """However often it is told: uvicorn's way to hurry at the second time is a traceback."""
+        self.should_exit = True
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """As uvicorn's, but a stop that was asked for is a success: no signal is raised again."""

@@ -47,7 +47,9 @@ class _Server(uvicorn.Server):
             self._ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        super().handle_exit(sig, frame)
+        """However often it is told: uvicorn's way to hurry at the second time leaves a traceback,
+        and requests whose events are on their way without an answer."""
+        self.should_exit = True
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._app.state.gateway.stop)
 
