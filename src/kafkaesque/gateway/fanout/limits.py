@@ -31,11 +31,6 @@ class RateLimit:
         self._level -= 1
         return True
 
-    def wait_s(self, now: float) -> float:
-        """How long until `allows` would say yes."""
-        self._fill(now)
-        return max(0.0, (1 - self._level) / self._per_second)
-
     def _fill(self, now: float) -> None:
         # A clock that was read earlier must not empty it.
         passed = max(0.0, now - self._at)

@@ -67,7 +67,7 @@ def query_of(request: Request) -> Query:
             topics,
             _wants(given),
             _starts(topics, resumed or _one(given, "from") or "latest"),
-            Policy(_one(given, "policy") or Policy.DROP_OLDEST),
+            _policy(_one(given, "policy")),
             _buffer(_one(given, "buffer")),
         )
     except FilterError as error:
@@ -99,6 +99,14 @@ def _wants(given: dict[str, list[str]]) -> Wants:
         tuple(headers),
         None if where is None else parse(where),
     )
+
+
+def _policy(text: str | None) -> Policy:
+    if text is None:
+        return Policy.DROP_OLDEST
+    if text not in list(Policy):
+        raise ValueError(f"policy is one of {', '.join(Policy)}, not {text!r}")
+    return Policy(text)
 
 
 def _buffer(text: str | None) -> int | None:

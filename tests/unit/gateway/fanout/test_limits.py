@@ -90,7 +90,7 @@ def test_a_client_may_make_all_its_subscriptions_at_once_and_then_goes_slowly() 
     rate = limits(clock, max_subscriptions=100, max_requests_per_second=10).requests()
     assert rate is not None
     assert [rate.allows(clock.now) for _ in range(101)] == [True] * 100 + [False]
-    assert abs(rate.wait_s(clock.now) - 0.1) < 1e-6
+    assert not rate.allows(clock.now + 0.099)
     clock.now += 0.2
     assert [rate.allows(clock.now) for _ in range(3)] == [True, True, False]
 
@@ -104,4 +104,4 @@ def test_a_bucket_holds_no_more_than_its_burst_and_minds_no_clock_that_goes_back
     assert [rate.allows(1000) for _ in range(3)] == [True, True, False]
     assert not rate.allows(0)
     assert rate.allows(1000.1)
-    assert rate.wait_s(2000) == 0
+    assert [rate.allows(2000) for _ in range(3)] == [True, True, False]
