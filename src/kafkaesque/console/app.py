@@ -3,16 +3,12 @@
 The port is taken before anything else, so that a taken one is said at once and in our words. One
 poller and one set of open tails belong to the process; both end with it. NiceGUI keeps its state in
 module variables: one console per process.
-Above: cli/console.py. Below: pages/, poller.py, about.py.
+Above: cli/console.py. Below: pages/, poller.py, about.py, serving.py.
 """
 
 import logging
-import signal
-import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
@@ -24,7 +20,8 @@ from kafkaesque.console.about import add_routes
 from kafkaesque.console.fanout_poller import FanoutPoller
 from kafkaesque.console.pages.frame import frame
 from kafkaesque.console.poller import Poller
-from kafkaesque.errors import StartError
+from kafkaesque.console.schemas import Schemas
+from kafkaesque.serving import Server, listen
 
 WEB = Path(__file__).with_name("web")
 HEAD = """
@@ -33,45 +30,31 @@ HEAD = """
 """
 
 
-class _Server(uvicorn.Server):
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """However often it is told: uvicorn's way to hurry at the second time is a traceback."""
-        self.should_exit = True
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """As uvicorn's, but a stop that was asked for is a success: no signal is raised again."""
-        signals = (signal.SIGINT, signal.SIGTERM)
-        before = {number: signal.signal(number, self.handle_exit) for number in signals}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-
 def run(
     connection: Connection,
     address: Address,
     ready: Callable[[Address], None],
     fanout_url: str | None = None,
+    schemas: Schemas | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM. `ready` is told the address when the page can be opened."""
-    listener = _listen(address)
+    listener = listen("console", *address)
     # It would report every address that somebody mistypes.
     logging.getLogger("nicegui").setLevel(logging.ERROR)
     host, port = listener.getsockname()[:2]
     nicegui_app.on_startup(lambda: ready(Address(host, port)))
     config = uvicorn.Config(
-        _application(connection, fanout_url),
+        _application(connection, fanout_url, schemas),
         log_level="warning",
         timeout_graceful_shutdown=1,
     )
     with listener:
-        _Server(config).run(sockets=[listener])
+        Server(config).run(sockets=[listener])
 
 
-def _application(connection: Connection, fanout_url: str | None) -> FastAPI:
+def _application(
+    connection: Connection, fanout_url: str | None, schemas: Schemas | None
+) -> FastAPI:
     poller = Poller(connection, fanout_url)
     fanout = None if fanout_url is None else FanoutPoller(fanout_url)
     application = FastAPI(openapi_url=None)
@@ -81,10 +64,12 @@ def _application(connection: Connection, fanout_url: str | None) -> FastAPI:
     nicegui_app.on_shutdown(poller.stop)
     if fanout is not None:
         nicegui_app.on_shutdown(fanout.stop)
+    if schemas is not None:
+        nicegui_app.on_shutdown(schemas.stop)
     ui.add_head_html(HEAD, shared=True)
     ui.run_with(
         application,
-        root=lambda: frame(poller, fanout),
+        root=lambda: frame(poller, fanout, schemas),
         title="Kafkaesque",
         favicon=WEB / "favicon.svg",
         tailwind=False,
@@ -97,15 +82,3 @@ def _leave_all_pages() -> None:
     # Python 3.11 may lose the cancellation that would end their loops, and NiceGUI then waits.
     for client in list(Client.instances.values()):
         client.delete()
-
-
-def _listen(address: Address) -> socket.socket:
-    try:
-        return socket.create_server(
-            address, family=socket.AF_INET6 if ":" in address.host else socket.AF_INET
-        )
-    except OSError as error:
-        raise StartError(
-            f"the console cannot listen on {address} ({error.strerror}): "
-            "choose another port with --port (0 for a free one), or another address with --host"
-        ) from None
