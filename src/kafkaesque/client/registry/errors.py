@@ -1,0 +1,34 @@
+"""What a registry refuses, and a registry that is not there. Above: transport.py, client.py."""
+
+SUBJECT_NOT_FOUND = 40401
+VERSION_NOT_FOUND = 40402
+SCHEMA_NOT_FOUND = 40403
+INVALID_SCHEMA = 42201
+
+_AWAY = 503
+
+
+class RegistryError(Exception):
+    """`code` is the registry's own number (Confluent's), `status` that of HTTP."""
+
+    def __init__(self, message: str, code: int, status: int) -> None:
+        super().__init__(message)
+        self.code = code
+        self.status = status
+
+    @property
+    def is_unknown(self) -> bool:
+        """There is no such subject, version or schema."""
+        return self.status == 404
+
+
+class RegistryAwayError(RegistryError):
+    """Nobody answered at any of the addresses: the same question may succeed later."""
+
+    def __init__(self, addresses: str, cause: str) -> None:
+        super().__init__(
+            f"no schema registry answers at {addresses} ({cause}): start one with `kafkaesque "
+            "registry`, or give the address of yours (registry=…, or KAFKAESQUE_REGISTRY)",
+            _AWAY,
+            _AWAY,
+        )
