@@ -1,6 +1,7 @@
 """The reference documents what there is: every command, option and environment variable.
 
-Options that all commands which talk to a cluster have are documented once, in a section of theirs.
+Options that all commands which talk to a cluster have are documented once, in a section of theirs,
+and so are those of the commands that ask a schema registry.
 """
 
 import re
@@ -12,6 +13,7 @@ from scripts.write_reference import PAGES, REFERENCE
 from tests.command_tree import COMMANDS
 
 from kafkaesque.cli.connecting import ClusterCommand
+from kafkaesque.cli.schema.connecting import RegistryCommand
 
 CLI = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
 
@@ -36,8 +38,11 @@ def variables(option: Any) -> list[str]:
 
 SECTIONS = sections(CLI.read_text())
 OF_COMMANDS = {name.strip("`"): text for name, text in SECTIONS.items() if name.startswith("`")}
-SHARED = SECTIONS["Options of every command that talks to a cluster"]
-SHARED_OPTIONS = options(ClusterCommand("any"))
+SHARED = (
+    SECTIONS["Options of every command that talks to a cluster"]
+    + SECTIONS["Options of every command that asks a schema registry"]
+)
+SHARED_OPTIONS = [*options(ClusterCommand("any")), *options(RegistryCommand("any"))]
 SHARED_NAMES = {name for option in SHARED_OPTIONS for name in names(option)}
 
 
@@ -49,7 +54,7 @@ def test_the_reference_has_a_section_for_each_command_and_for_nothing_else() -> 
 def test_what_all_commands_share_is_in_the_section_of_that_name() -> None:
     spelled = [*SHARED_NAMES, *(name for option in SHARED_OPTIONS for name in variables(option))]
     assert [spelling for spelling in spelled if spelling not in SHARED] == []
-    assert "`--brokers`" in SHARED_NAMES
+    assert {"`--brokers`", "`--registry`"} <= SHARED_NAMES
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -21,7 +21,9 @@ from kafkaesque.cli.gateway import gateway
 from kafkaesque.cli.group.app import app as group
 from kafkaesque.cli.listen import listen
 from kafkaesque.cli.output import CommandError, tell
+from kafkaesque.cli.registry import registry
 from kafkaesque.cli.run import run
+from kafkaesque.cli.schema.app import app as schema
 from kafkaesque.cli.settings_file import DEFAULT_FILE, defaults, read_settings
 from kafkaesque.cli.topic.app import app as topic
 from kafkaesque.cli.txn.app import app as txn
@@ -96,12 +98,14 @@ app.command()(broker)
 app.command()(up)
 app.command(cls=ClusterCommand)(console)
 app.command(cls=ClusterCommand)(gateway)
+app.command(cls=ClusterCommand)(registry)
 app.command(cls=ClusterCommand)(run)
 app.command(cls=ClusterCommand)(fanout)
 app.command()(listen)
 app.add_typer(topic)
 app.add_typer(group)
 app.add_typer(txn)
+app.add_typer(schema)
 app.add_typer(cluster)
 app.add_typer(demo)
 

@@ -40,7 +40,7 @@ class Schema:
     bare: str = field(init=False)
 
     def __post_init__(self) -> None:
-        bare = [self.type, self.text, self.references]
+        bare = [self.type, self.text, [list(reference) for reference in self.references]]
         object.__setattr__(self, "bare", _guid(bare))
         is_bare = not self.metadata and not self.rule_set
         whole = bare if is_bare else [*bare, self.metadata, self.rule_set]

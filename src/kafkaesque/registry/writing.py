@@ -12,6 +12,7 @@ the topic says whether it was committed: its records bear the id of the write.
 Above: journal.py. Below: decisions/, log_records.py, confluent_kafka.
 """
 
+import logging
 import os
 import queue
 import random
@@ -38,6 +39,9 @@ _PATIENCE_S: Final = 20.0
 _TRANSACTION_MS: Final = 10_000
 _FRAME_BYTES: Final = 200
 """What a record has around key and value, and more."""
+# Of being fenced, which is how registries take turns, librdkafka would tell as of a disaster.
+_SILENT: Final = logging.Logger("silent")
+_SILENT.addHandler(logging.NullHandler())
 
 
 class Wish(NamedTuple):
@@ -197,7 +201,8 @@ class Writing:
                 transaction_timeout_ms=_TRANSACTION_MS,
                 linger_ms=0,
                 message_max_bytes=1_000_000_000,
-            )
+            ),
+            logger=_SILENT,
         )
         self._call(producer.init_transactions, self._connection.timeout_s)
         self.pens_taken += 1
