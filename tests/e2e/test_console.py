@@ -173,6 +173,7 @@ def test_a_condition_picks_what_it_is_true_of(shared: BrokerProcess, page: Page)
     foreign.produce(shared.bootstrap, topic, ticks)
     page.goto(f"/topics/{topic}")
     expect(page.get_by_role("link", name="Fan-out")).to_have_count(0)
+    expect(page.get_by_role("link", name="Schemas")).to_have_count(0)
     start_tail(page)
     rows = page.locator(f"{RECORDS} [data-cell=value]")
     expect(rows).to_have_count(4)
@@ -203,6 +204,7 @@ def test_a_record_is_shown_whole_and_never_as_html(shared: BrokerProcess, page: 
     expect(page.locator(".k-record")).to_have_count(0)
     page.locator("[data-record='0:1']").press("Enter")
     expect(page.locator("[data-part=value]")).to_contain_text("00 ff 62 69 6e")
+    expect(page.get_by_text("start the console with --registry URL")).to_be_visible()
     page.get_by_role("button", name="Close").click()
 
 

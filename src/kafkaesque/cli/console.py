@@ -9,6 +9,14 @@ import typer
 
 from kafkaesque.cli.connecting import connection
 from kafkaesque.cli.output import CommandError
+from kafkaesque.cli.registry_options import (
+    RegistryCa,
+    RegistryPassword,
+    RegistryToken,
+    RegistryUrl,
+    RegistryUser,
+    registry_client,
+)
 from kafkaesque.client.connection import Address
 
 DEFAULT_PORT = 8080
@@ -38,22 +46,32 @@ def console(
             show_default="(none)",
         ),
     ] = None,
+    registry: RegistryUrl = None,
+    registry_user: RegistryUser = None,
+    registry_password: RegistryPassword = None,
+    registry_token: RegistryToken = None,
+    registry_ca: RegistryCa = None,
 ) -> None:
     """Show a cluster in the browser until Ctrl-C or SIGTERM.
 
     \b
     Examples:
       kafkaesque console
-      kafkaesque console --brokers broker.example.org:9092 --port 8081
+      kafkaesque console --brokers broker.example.org:9092 --port 8090
       kafkaesque console --fanout http://127.0.0.1:8083
+      kafkaesque console --registry http://127.0.0.1:8081
     """
     if fanout is not None and not fanout.startswith(("http://", "https://")):
         raise typer.BadParameter(
             f"{fanout!r} is no URL: write it as in http://127.0.0.1:8083", param_hint="--fanout"
         )
     cluster = connection(context)
+    client = registry_client(
+        registry, registry_user, registry_password, registry_token, registry_ca
+    )
     try:
         from kafkaesque.console.app import run
+        from kafkaesque.console.schemas import Schemas
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("kafkaesque"):
             raise
@@ -68,4 +86,10 @@ def console(
             "stop with Ctrl-C"
         )
 
-    run(cluster, Address(host, port), ready, fanout)
+    if client is None:
+        schemas = None
+    else:
+        from kafkaesque.cli.schema.verdicts import verdicts
+
+        schemas = Schemas(client, verdicts)
+    run(cluster, Address(host, port), ready, fanout, schemas)

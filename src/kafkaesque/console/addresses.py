@@ -1,4 +1,4 @@
-"""Deep links: the address of each page, and the name of a topic or group in it.
+"""Deep links: the address of each page, and the name of a topic, group or subject in it.
 
 A group may have any name, slashes included, and an address is decoded once by the server and not
 at all by the browser's history. So names are quoted with `~` in place of `%`, which nobody decodes
@@ -10,6 +10,7 @@ from urllib.parse import quote, unquote
 TOPICS = "/topics"
 GROUPS = "/groups"
 TRANSACTIONS = "/transactions"
+SCHEMAS = "/schemas"
 FANOUT = "/fanout"
 
 
@@ -19,6 +20,10 @@ def topic_path(name: str) -> str:
 
 def group_path(name: str) -> str:
     return f"{GROUPS}/{_quoted(name)}"
+
+
+def subject_path(name: str) -> str:
+    return f"{SCHEMAS}/{_quoted(name)}"
 
 
 def name_in(segment: str) -> str:

@@ -4,18 +4,15 @@ Pages `watch` and `unwatch`; the first watcher starts the looking, and it ends a
 A look runs in a thread, the state belongs to the event loop. An answer that does not come is a
 state like any other: the last snapshot stays, `problem` says what is wrong, and the next look
 may find the cluster back. Pages also get their tails here, so that none outlives the process's end.
-Above: pages/. Below: look.py, snapshot.py.
+Above: pages/. Below: look.py, snapshot.py, threads.py.
 """
 
 import asyncio
-import threading
 import time
 import weakref
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
 
 from kafkaesque.client.connection import ClusterError, Connection
 from kafkaesque.client.tail import Deliver, Fail, Tail
@@ -24,9 +21,8 @@ from kafkaesque.client.v1 import Start
 from kafkaesque.console.fanout_tail import FanoutTail
 from kafkaesque.console.look import Lookout
 from kafkaesque.console.snapshot import History, LagHistory, Snapshot
+from kafkaesque.console.threads import in_thread
 from kafkaesque.types import TopicPartition
-
-T = TypeVar("T")
 
 EVERY_S = 1.0
 # A look may take no more than this share of the time, however large the cluster is.
@@ -117,12 +113,12 @@ class Poller:
         self._watchers.clear()
         if self._task is not None:
             self._task.cancel()
-        await _in_thread(partial(_end_all, list(self._tails)))
+        await in_thread(partial(_end_all, list(self._tails)))
 
     async def settings(self, topic: str) -> list[Setting]:
         """The settings of a topic; none if the cluster cannot tell now."""
         try:
-            return await _in_thread(partial(self._lookout.settings, topic))
+            return await in_thread(partial(self._lookout.settings, topic))
         except ClusterError:
             return []
 
@@ -131,7 +127,7 @@ class Poller:
         while self._watchers:
             began_s = time.monotonic()
             try:
-                snapshot = await _in_thread(self._lookout.look)
+                snapshot = await in_thread(self._lookout.look)
             except ClusterError as error:
                 self._miss(str(error))
                 await asyncio.sleep(EVERY_S)
@@ -180,17 +176,3 @@ def _end_all(tails: list[Tail | FanoutTail]) -> None:
     deadline_s = time.monotonic() + STOP_TIMEOUT_S
     for tail in tails:
         tail.join(max(0.0, deadline_s - time.monotonic()))
-
-
-async def _in_thread(call: Callable[[], T]) -> T:
-    """Not asyncio.to_thread: its threads would hold up the end of a process until they are done."""
-    done: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            done.set_result(call())
-        except BaseException as error:
-            done.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    return await asyncio.wrap_future(done)

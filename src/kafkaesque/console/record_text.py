@@ -20,7 +20,12 @@ def preview(data: bytes | None) -> str:
     if text is None:
         shown = data[:HEX_PREVIEW].hex(" ")
         return f"0x {shown}" + (" …" if len(data) > HEX_PREVIEW else "")
-    line = " ".join(text.split())
+    return line_of(text)
+
+
+def line_of(text: str) -> str:
+    # What is cut off anyway need not be split.
+    line = " ".join(text[: PREVIEW * 4].split())
     return line if len(line) <= PREVIEW else line[:PREVIEW] + " …"
 
 

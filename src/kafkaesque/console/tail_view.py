@@ -6,7 +6,7 @@
 A browser gets at most `ROWS_PER_UPDATE` rows an update: what is too much is dropped from the view
 and counted as skipped. The filter is a text, a condition (client/filters), or both. `recent` keeps
 the last records whatever the filter, so that a new filter has something to look at. All of it is
-bounded, in records and in bytes.
+bounded, in records and in bytes. With a reader of schemas both filters see what it decodes.
 """
 
 import threading
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from kafkaesque.client.filters import Predicate, Subject
 from kafkaesque.client.record import Record
+from kafkaesque.console.schema_reader import SchemaReader
 from kafkaesque.records.record import Record as LoggedRecord
 
 INTERVAL_S = 0.12
@@ -83,7 +84,9 @@ class TailView:
         max_bytes: int = MAX_BYTES,
         rows_per_update: int = ROWS_PER_UPDATE,
         interval_s: float = INTERVAL_S,
+        reader: SchemaReader | None = None,
     ) -> None:
+        self._reader = reader
         self._limits = capacity, max_bytes
         self._per_update = rows_per_update
         self._interval_s = interval_s
@@ -166,8 +169,8 @@ class TailView:
         self._changed = self._replace = True
 
     def _is_wanted(self, record: Record) -> bool:
-        return matches(record, self._needle) and (
-            self._predicate is None or self._predicate.matches(subject_of(record))
+        return matches(record, self._needle, self._reader) and (
+            self._predicate is None or self._predicate.matches(subject_of(record, self._reader))
         )
 
     def _counts(self) -> Counts:
@@ -180,19 +183,24 @@ class TailView:
         return Ring(self._per_update, self._limits[1])
 
 
-def matches(record: Record, needle: str) -> bool:
+def matches(record: Record, needle: str, reader: SchemaReader | None = None) -> bool:
     """Whether key or value contains the text, whatever its case. The needle is casefolded."""
     return not needle or any(
-        part is not None and needle in part.decode(errors="replace").casefold()
+        part is not None and needle in _text(part, reader).casefold()
         for part in (record.key, record.value)
     )
 
 
-def subject_of(record: Record) -> Subject:
+def subject_of(record: Record, reader: SchemaReader | None = None) -> Subject:
     """The record as filters see it."""
     timestamp = NO_TIMESTAMP if record.timestamp_ms is None else record.timestamp_ms
     logged = LoggedRecord(record.offset, timestamp, record.key, record.value, record.headers)
-    return Subject(record.topic, record.partition, logged)
+    return Subject(record.topic, record.partition, logged, reader)
+
+
+def _text(data: bytes, reader: SchemaReader | None) -> str:
+    decoded = None if reader is None else reader.decoded(data)
+    return data.decode(errors="replace") if decoded is None else decoded.line
 
 
 def byte_size(record: Record) -> int:

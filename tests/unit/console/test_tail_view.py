@@ -3,8 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafkaesque.client.decoder import NOT_DECODED
 from kafkaesque.client.filters import parse
 from kafkaesque.client.record import Record
+from kafkaesque.console.schema_reader import Decoded
 from kafkaesque.console.tail_view import Changes, Counts, TailView, byte_size, subject_of
 
 
@@ -221,3 +223,24 @@ def test_the_screen_always_shows_what_the_view_holds(turns: list[list[bytes] | s
 
 def test_the_size_of_a_record_is_that_of_all_its_parts() -> None:
     assert byte_size(Record("t", b"ab", None, (("h", b"xyz"), ("n", None)))) == 7
+
+
+class LengthReader:
+    """Reads what begins with a zero byte as how long it is."""
+
+    def document(self, data: bytes) -> object:
+        return {"length": len(data)} if data[:1] == b"\0" else NOT_DECODED
+
+    def decoded(self, data: bytes | None) -> Decoded | None:
+        found = NOT_DECODED if data is None else self.document(data)
+        return None if found is NOT_DECODED else Decoded(found, "Avro · schema 1")
+
+
+def test_filters_see_what_is_decoded() -> None:
+    view = TailView(reader=LengthReader())  # type: ignore[arg-type]
+    view.add([record(0, b"\0abcde"), record(1, b"\0a"), record(2, b'{"length": 6}'), record(3)])
+    view.where(parse("value.length == 6"))
+    assert offsets(view.changes(0)) == [2, 0]
+    view.where(None)
+    view.filter('"LENGTH": 2')
+    assert offsets(view.changes(1)) == [1]

@@ -6,9 +6,6 @@ The fan-out is asked only while this page is open. Above: frame.py. Below: fanou
 from collections.abc import Mapping
 from typing import Any
 
-from nicegui import context
-from nicegui.element import Element
-
 from kafkaesque.console.addresses import topic_path
 from kafkaesque.console.fanout_figures import Figures as Answer
 from kafkaesque.console.fanout_poller import FanoutPoller, FanoutView
@@ -16,6 +13,7 @@ from kafkaesque.console.pages.parts import (
     Column,
     Figures,
     Table,
+    Watch,
     link,
     live,
     panel,
@@ -60,29 +58,9 @@ KINDS = {
 }
 
 
-class _Watch(Element):
-    """Watches while the page is open: nobody looks once it is left, or the browser is gone."""
-
-    def __init__(self, poller: FanoutPoller) -> None:
-        super().__init__("span")
-        self._poller = poller
-        if context.client.has_socket_connection:
-            self._begin()
-        else:
-            context.client.on_connect(self._begin)
-
-    def _begin(self) -> None:
-        if not self.is_deleted:
-            self._poller.watch(self)
-
-    def _handle_delete(self) -> None:
-        self._poller.unwatch(self)
-        super()._handle_delete()
-
-
 def fanout_page(poller: FanoutPoller) -> None:
     title("Fan-out")
-    _Watch(poller)
+    Watch(poller)
     problem = text("p", "", "k-banner").props('role="alert"')
     figures = Figures(**KINDS)
     with panel("Slow clients"):

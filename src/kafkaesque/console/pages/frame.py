@@ -12,16 +12,26 @@ from dataclasses import dataclass
 from nicegui import context, ui
 
 from kafkaesque.client.connection import Address
-from kafkaesque.console.addresses import FANOUT, GROUPS, TOPICS, TRANSACTIONS, name_in
+from kafkaesque.console.addresses import (
+    FANOUT,
+    GROUPS,
+    SCHEMAS,
+    TOPICS,
+    TRANSACTIONS,
+    name_in,
+)
 from kafkaesque.console.fanout_poller import FanoutPoller
 from kafkaesque.console.pages.fanout import fanout_page
 from kafkaesque.console.pages.group import group_page
 from kafkaesque.console.pages.groups import groups_page
 from kafkaesque.console.pages.parts import Text, live, tag, text
+from kafkaesque.console.pages.schemas import schemas_page
+from kafkaesque.console.pages.subject import subject_page
 from kafkaesque.console.pages.topic import topic_page
 from kafkaesque.console.pages.topics import topics_page
 from kafkaesque.console.pages.transactions import transactions_page
 from kafkaesque.console.poller import Poller, View
+from kafkaesque.console.schemas import Schemas
 from kafkaesque.console.snapshot import Snapshot
 
 
@@ -43,6 +53,7 @@ PAGES = (
         lambda seen: None if seen.transactions_problem else len(seen.transactions),
     ),
 )
+SCHEMAS_PAGE = Page("Schemas", SCHEMAS)
 FANOUT_PAGE = Page("Fan-out", FANOUT)
 
 
@@ -51,25 +62,30 @@ class _SubPages(ui.sub_pages):
         text("p", "There is no such page. Choose one of those on the left.", "k-empty")
 
 
-def frame(poller: Poller, fanout: FanoutPoller | None) -> None:
-    """`fanout` asks the fan-out, if there is one."""
+def frame(poller: Poller, fanout: FanoutPoller | None, schemas: Schemas | None) -> None:
+    """`fanout` asks the fan-out, if there is one, and `schemas` the registry."""
     client = context.client
     client.on_connect(lambda: poller.watch(client.id))
     client.on_delete(lambda: poller.unwatch(client.id))
     text("a", "Skip to the content", "k-skip").props('href="#content"')
     _bar(poller)
     with tag("div", "k-body"):
-        _navigation(poller, PAGES if fanout is None else (*PAGES, FANOUT_PAGE))
+        more = [SCHEMAS_PAGE] if schemas is not None else []
+        more += [FANOUT_PAGE] if fanout is not None else []
+        _navigation(poller, (*PAGES, *more))
         with tag("main", "k-main").props('id="content" tabindex="-1"'):
             _banner(poller)
             pages: dict[str, Callable[..., None]] = {
                 "/": lambda: topics_page(poller),
                 TOPICS: lambda: topics_page(poller),
-                TOPICS + "/{name}": lambda name: topic_page(poller, name_in(name)),
+                TOPICS + "/{name}": lambda name: topic_page(poller, schemas, name_in(name)),
                 GROUPS: lambda: groups_page(poller),
                 GROUPS + "/{name}": lambda name: group_page(poller, name_in(name)),
                 TRANSACTIONS: lambda: transactions_page(poller),
             }
+            if schemas is not None:
+                pages[SCHEMAS] = lambda: schemas_page(schemas)
+                pages[SCHEMAS + "/{name}"] = lambda name: subject_page(schemas, name_in(name))
             if fanout is not None:
                 pages[FANOUT] = lambda: fanout_page(fanout)
             _SubPages(pages)

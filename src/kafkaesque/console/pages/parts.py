@@ -4,13 +4,14 @@ Plain HTML elements with the classes of web/console.css, and one component of ou
 web/table.js.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from nicegui import ui
+from nicegui import context, ui
 from nicegui.element import Element
+from nicegui.events import GenericEventArguments
 
 CHECK_S = 0.25
 
@@ -24,10 +25,18 @@ V_co = TypeVar("V_co", bound=Versioned, covariant=True)
 
 
 class Watched(Protocol[V_co]):
-    """What has a view that changes: poller.py, fanout_poller.py."""
+    """What has a view that changes: poller.py, fanout_poller.py, schemas.py."""
 
     @property
     def view(self) -> V_co: ...
+
+
+class Watchable(Protocol):
+    """What is asked only while somebody watches: fanout_poller.py, schemas.py."""
+
+    def watch(self, watcher: Hashable) -> None: ...
+
+    def unwatch(self, watcher: Hashable) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +112,30 @@ class Figures(Element, component="../web/figures.js"):
             self.update()
 
 
+class Choice(Element, component="../web/choice.js"):
+    """A box to choose from, with a name before it. Options are values with their texts."""
+
+    def __init__(self, label: str, choose: Callable[[str], object]) -> None:
+        super().__init__()
+        self._props["label"] = label
+        self._props["options"] = []
+        self._props["value"] = ""
+        self._choose = choose
+        self.on("choose", self._take)
+
+    def _take(self, event: GenericEventArguments) -> Any:
+        # What the browser shows now: if it is refused, the offer that follows is news.
+        self._props["value"] = str(event.args)
+        return self._choose(str(event.args))
+
+    def offer(self, options: dict[str, str], value: str) -> None:
+        told = [{"value": each, "text": words} for each, words in options.items()]
+        if told != self._props["options"] or value != self._props["value"]:
+            self._props["options"] = told
+            self._props["value"] = value
+            self.update()
+
+
 class Text(Element):
     """An element that holds text, which is never read as HTML."""
 
@@ -123,6 +156,26 @@ class Text(Element):
             else:
                 self._props[attribute] = value
             self.update()
+
+
+class Watch(Element):
+    """Watches while the page is open: nobody looks once it is left, or the browser is gone."""
+
+    def __init__(self, poller: Watchable) -> None:
+        super().__init__("span")
+        self._poller = poller
+        if context.client.has_socket_connection:
+            self._begin()
+        else:
+            context.client.on_connect(self._begin)
+
+    def _begin(self) -> None:
+        if not self.is_deleted:
+            self._poller.watch(self)
+
+    def _handle_delete(self) -> None:
+        self._poller.unwatch(self)
+        super()._handle_delete()
 
 
 def tag(name: str, classes: str = "") -> Element:

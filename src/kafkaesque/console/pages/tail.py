@@ -5,13 +5,14 @@ only fills a TailView; a timer on the page's side takes from it, at most ten tim
 
 A condition typed into the box is parsed here, and a wrong one goes no further: the one before it
 holds. With a fan-out the matches come from there, and nothing else is read; without one, or when
-it does not answer, all is read here, and the view picks what matches.
-Below: tail_view.py, fanout_tail.py, client/tail.py, client/filters, web/tail.js.
+it does not answer, all is read here, and the view picks what matches. With a registry, what was
+written with a schema is shown and filtered as JSON; its bytes can still be seen.
+Below: record.py, tail_view.py, decoding.py, fanout_tail.py, client/tail.py, web/tail.js.
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import Any
 
 from nicegui import ui
@@ -21,26 +22,34 @@ from nicegui.events import GenericEventArguments
 from kafkaesque.client.filters import FilterError, Predicate, parse
 from kafkaesque.client.record import Record
 from kafkaesque.client.tail import Tail
+from kafkaesque.console.decoding import Decoding
 from kafkaesque.console.fanout_tail import FanoutTail
 from kafkaesque.console.pages.parts import tag, text
+from kafkaesque.console.pages.record import draw_record, row_of, whole_of
 from kafkaesque.console.poller import Poller
-from kafkaesque.console.record_text import kind, preview, whole
-from kafkaesque.console.tail_view import CAPACITY, INTERVAL_S, Changes, Row, TailView, byte_size
+from kafkaesque.console.schema_reader import SchemaReader
+from kafkaesque.console.tail_view import CAPACITY, INTERVAL_S, Changes, TailView
 
 NO_FANOUT = "Without the fan-out the whole topic is read here"
+NO_REGISTRY = "Records are shown as their bytes"
 
 
 class TailPanel(Element, component="../web/tail.js"):
-    def __init__(self, poller: Poller, topic: str) -> None:
+    def __init__(self, poller: Poller, topic: str, reader: SchemaReader | None) -> None:
         super().__init__()
         self._poller = poller
         self._topic = topic
-        self._view = TailView()
+        self._reader = reader
+        self._view = TailView(reader=reader)
+        self._decoding: Decoding | None = None
+        if reader is not None:
+            self._decoding = Decoding(reader, self._view.add, self._view.skip, self._note_registry)
         self._needle = ""
         self._predicate: Predicate | None = None
         self._tail: Tail | FanoutTail | None = None
         self._problem: str | None = None
         self._fanout_problem: str | None = None
+        self._registry_problem: str | None = None
         self._wrong = ""
         self._enter("idle")
         self.on("start", self._start)
@@ -67,7 +76,7 @@ class TailPanel(Element, component="../web/tail.js"):
                 self._topic,
                 self._predicate.text,
                 last,
-                deliver=self._view.add,
+                deliver=self._deliver,
                 skip=self._view.skip,
                 fail=self._note_fanout,
             )
@@ -75,7 +84,7 @@ class TailPanel(Element, component="../web/tail.js"):
 
     def _read_all(self, last: int) -> None:
         self._tail = self._poller.open_tail(
-            self._topic, last, deliver=self._view.add, fail=self._note
+            self._topic, last, deliver=self._deliver, fail=self._note
         )
 
     def _pause(self) -> None:
@@ -112,6 +121,10 @@ class TailPanel(Element, component="../web/tail.js"):
         """In the reader's thread, as `_note`."""
         self._fanout_problem = problem
 
+    def _note_registry(self, problem: str | None) -> None:
+        """In a thread, as `_note`; None: it answers."""
+        self._registry_problem = problem
+
     def _send(self) -> None:
         if self._fanout_problem is not None and isinstance(self._tail, FanoutTail):
             self._stop()
@@ -119,9 +132,12 @@ class TailPanel(Element, component="../web/tail.js"):
             self._enter("live")
         if self._problem is not None and self._props["state"] == "live":
             self._pause()
+        if self._props["note"] != self._notes():
+            self._enter(self._props["state"])
         if changes := self._view.changes(time.monotonic()):
             is_filtered = self._predicate is not None
-            self.run_method("update", _message(changes, self._needle, is_filtered))
+            rows = [row_of(row, self._reader) for row in changes.rows]
+            self.run_method("update", _message(changes, rows, self._needle, is_filtered))
 
     def _open(self, event: GenericEventArguments) -> None:
         record = self._view.find(int(event.args))
@@ -130,11 +146,13 @@ class TailPanel(Element, component="../web/tail.js"):
             if record is None:
                 text("p", "This record is no longer kept here.")
             else:
-                _draw_record(record)
+                draw_record(record, self._reader)
             with tag("div", "k-actions"):
                 if record is not None:
                     copy = text("button", "Copy value", "k-button").props('type="button"')
-                    copy.on("click", lambda: ui.clipboard.write(whole(record.value)))
+                    copy.on(
+                        "click", lambda: ui.clipboard.write(whole_of(record.value, self._reader))
+                    )
                 close = text("button", "Close", "k-button k-primary").props('type="button"')
                 close.on("click", self._dialog.close)
         self._dialog.open()
@@ -143,14 +161,27 @@ class TailPanel(Element, component="../web/tail.js"):
         self._props["state"] = state
         self._props["problem"] = self._problem or ""
         self._props["wrong"] = self._wrong
-        self._props["note"] = self._fanout_problem and f"{NO_FANOUT}: {self._fanout_problem}"
+        self._props["note"] = self._notes()
         self._props["source"] = "fan-out" if isinstance(self._tail, FanoutTail) else "topic"
         self.update()
+
+    def _notes(self) -> str:
+        notes = ((NO_FANOUT, self._fanout_problem), (NO_REGISTRY, self._registry_problem))
+        return "\n".join(f"{said}: {problem}" for said, problem in notes if problem)
+
+    def _deliver(self, records: Sequence[Record]) -> None:
+        """In the reader's thread."""
+        if self._decoding is None:
+            self._view.add(records)
+        else:
+            self._decoding.add(records)
 
     def _stop(self) -> None:
         if self._tail is not None:
             self._tail.stop()
             self._tail = None
+        if self._decoding is not None:
+            self._decoding.drop()
 
     def _handle_delete(self) -> None:
         # The page was left, or the browser is gone.
@@ -158,53 +189,14 @@ class TailPanel(Element, component="../web/tail.js"):
         super()._handle_delete()
 
 
-def _message(changes: Changes, needle: str, is_filtered: bool) -> dict[str, Any]:
+def _message(
+    changes: Changes, rows: list[dict[str, Any]], needle: str, is_filtered: bool
+) -> dict[str, Any]:
     return {
-        "rows": [_row(row) for row in changes.rows],
+        "rows": rows,
         "replace": changes.replace,
         "kept": changes.kept,
         "counts": asdict(changes.counts),
         "needle": needle,
         "filtered": is_filtered,
     }
-
-
-def _row(row: Row) -> dict[str, Any]:
-    record = row.record
-    return {
-        "number": row.number,
-        "time": _clock_time(record.timestamp_ms),
-        "partition": record.partition,
-        "offset": record.offset,
-        "key": preview(record.key),
-        "key_null": record.key is None,
-        "value": preview(record.value),
-        "value_null": record.value is None,
-    }
-
-
-def _draw_record(record: Record) -> None:
-    text("h2", f"Partition {record.partition}, offset {record.offset}")
-    text("div", f"{_moment(record.timestamp_ms)} · {byte_size(record):,} bytes", "k-meta")
-    for name, value in record.headers:
-        text("h3", f"Header {name}")
-        text("pre", whole(value))
-    for name, data in (("Key", record.key), ("Value", record.value)):
-        text("h3", f"{name} · {kind(data)}")
-        text("pre", whole(data)).props(f'data-part="{name.lower()}"')
-
-
-def _clock_time(timestamp_ms: int | None) -> str:
-    moment = _moment(timestamp_ms)
-    return moment[11:23] if timestamp_ms is not None else moment
-
-
-def _moment(timestamp_ms: int | None) -> str:
-    """UTC, as the command line prints it, so that both can be compared."""
-    if timestamp_ms is None:
-        return "no time"
-    try:
-        moment = datetime.fromtimestamp(timestamp_ms / 1000, UTC)
-    except (OverflowError, ValueError, OSError):
-        return f"{timestamp_ms} ms"
-    return moment.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + " UTC"

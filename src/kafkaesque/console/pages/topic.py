@@ -1,9 +1,11 @@
-"""One topic: its partitions, who reads it, its settings, and a live tail of its records."""
+"""One topic: partitions, who reads it, schemas, settings, and a live tail of its records."""
 
 from typing import Any
 
 from nicegui import ui
 
+from kafkaesque.client.registry import RegistryError
+from kafkaesque.client.subjects import subject_named
 from kafkaesque.client.topics import Setting
 from kafkaesque.console.addresses import TOPICS, group_path
 from kafkaesque.console.pages.parts import (
@@ -17,8 +19,11 @@ from kafkaesque.console.pages.parts import (
     text,
     title,
 )
+from kafkaesque.console.pages.schemas import COLUMNS as SUBJECTS
+from kafkaesque.console.pages.schemas import subject_row
 from kafkaesque.console.pages.tail import TailPanel
 from kafkaesque.console.poller import Poller, View
+from kafkaesque.console.schemas import Schemas
 from kafkaesque.console.snapshot import Partition, Snapshot, Topic, by_topic
 from kafkaesque.types import TopicPartition
 
@@ -44,19 +49,21 @@ SETTINGS = (
 )
 
 
-def topic_page(poller: Poller, name: str) -> None:
+def topic_page(poller: Poller, schemas: Schemas | None, name: str) -> None:
     title(name, ("Topics", TOPICS))
     missing = text("p", f"There is no topic {name} now.", "k-empty")
     with tag("div") as there:
         figures = Figures(
             Events="number", Rate="rate", Size="bytes", Partitions="number", Lag="number"
         )
-        TailPanel(poller, name)
+        TailPanel(poller, name, None if schemas is None else schemas.reader)
         with tag("div", "k-two"):
             with panel("Partitions"):
                 partitions = Table(PARTITIONS, "partition", "Asking the cluster …")
             with panel("Groups that read it"):
                 readers = Table(READERS, "group", "No group has read it.")
+        if schemas is not None:
+            _subjects(schemas, name)
         _settings(poller, name)
 
     def draw(view: View) -> None:
@@ -69,6 +76,27 @@ def topic_page(poller: Poller, name: str) -> None:
             readers.show(_reader_rows(view.snapshot, name))
 
     live(poller, draw)
+
+
+def _subjects(schemas: Schemas, name: str) -> None:
+    """Where serializers look for the schemas of a topic."""
+    with panel("Schemas"):
+        table = Table(SUBJECTS, "subject", "Asking the registry …")
+
+    async def fill() -> None:
+        try:
+            found = await schemas.ask(
+                lambda registry: [
+                    subject_named(registry, f"{name}-{part}") for part in ("key", "value")
+                ]
+            )
+        except RegistryError as error:
+            table.explain(str(error))
+            return
+        table.explain(f"There is no subject {name}-value and no {name}-key.")
+        table.show([subject_row(each) for each in found if each is not None])
+
+    ui.timer(0, fill, once=True)
 
 
 def _settings(poller: Poller, name: str) -> None:

@@ -51,8 +51,8 @@ export default {
               <td class="k-time">{{ row.time }}</td>
               <td class="k-right k-minor">{{ row.partition }}</td>
               <td class="k-right">{{ row.offset }}</td>
-              <td class="k-mono k-key" data-cell="key"><span v-for="part in parts(row.key)" :class="{ 'k-hit': part.hit, 'k-none': row.key_null }">{{ part.text }}</span></td>
-              <td class="k-mono k-value" data-cell="value"><span v-for="part in parts(row.value)" :class="{ 'k-hit': part.hit, 'k-none': row.value_null }">{{ part.text }}</span></td>
+              <td class="k-mono k-key" data-cell="key" :title="row.key_note"><span v-for="part in parts(row.key)" :class="{ 'k-hit': part.hit, 'k-none': row.key_null }">{{ part.text }}</span></td>
+              <td class="k-mono k-value" data-cell="value" :title="row.value_note"><span v-for="part in parts(row.value)" :class="{ 'k-hit': part.hit, 'k-none': row.value_null }">{{ part.text }}</span></td>
             </tr>
           </tbody>
         </table>
