@@ -117,7 +117,10 @@ def formatted(catalog: Catalog, subject: str, schema: Schema, form: str) -> str:
     """The text of a registered schema, as `?format=` asks for."""
     if not form:
         return schema.text
-    return parsed(catalog, subject, schema).formatted(form)
+    try:
+        return parsed(catalog, subject, schema).formatted(form)
+    except InvalidSchemaError as error:
+        raise invalid_schema(str(error)) from None
 
 
 def _resolved(
