@@ -48,7 +48,7 @@ class Fetched(NamedTuple):
 
     def records(self) -> Iterator[Record]:
         """From `offset` on; no markers, and nothing that was aborted."""
-        for position, header in self._committed() if self.aborted else self.batches:
+        for position, header in self.committed_batches() if self.aborted else self.batches:
             if header.attributes & _CONTROL:
                 continue
             found = walk(self.data, position, header)
@@ -57,7 +57,7 @@ class Fetched(NamedTuple):
             else:
                 yield from (record for record in found if record.offset >= self.offset)
 
-    def _committed(self) -> Iterator[tuple[int, BatchHeader]]:
+    def committed_batches(self) -> Iterator[tuple[int, BatchHeader]]:
         """Batches without those that were aborted."""
         pending = sorted(self.aborted, key=lambda each: each[1], reverse=True)
         aborted: set[int] = set()
