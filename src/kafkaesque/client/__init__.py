@@ -4,7 +4,8 @@ connection.py says which cluster and as whom. admin.py asks it about topics (top
 nouns), groups.py about groups, cluster.py about all of it, seek.py moves groups; answers.py makes
 what comes back plain. reader.py, writer.py and tail.py move records (record.py). What programs use:
 producer.py (outbox.py, delivery.py), consumer.py (intake.py, assignment.py, progress.py), table.py,
-with serde.py for keys and values and profiles.py for settings. All of it stands on confluent-kafka
+with serde.py and schema_forms/ for keys and values and profiles.py for settings; registry/ asks
+schema registries, and schemas/ has the codecs. All of it stands on confluent-kafka
 (librdkafka). What that cannot ask wire.py asks in our own codec: log_dirs.py for sizes,
 transactions.py and producers.py for transactions (transaction.py has the nouns,
 transaction_status.py the words). fetch.py reads whole batches in it, on an event loop (links.py,

@@ -7,10 +7,11 @@
 
 With a group it reads its share, and commits what the loop has finished with: the event before the
 one it holds. Without one it reads everything and commits nothing. An event that cannot be decoded
-is an error in the event's place: whoever goes on iterating has passed over it.
+is an error in the event's place: whoever goes on iterating has passed over it. With `dead_letters`
+it is in that topic instead.
 A program that awaits has a thread that takes in batches while the program waits; `commit`, `seek`
 and `close` are done there, and are awaited.
-Above: the program, table.py. Below: intake.py, event_reading.py.
+Above: the program, table.py. Below: intake.py, event_reading.py, dead_letter_box.py.
 """
 
 import asyncio
@@ -19,9 +20,10 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from kafkaesque.client.connection import Connection
+from kafkaesque.client.dead_letter_box import DeadLetterBox
 from kafkaesque.client.event_reading import batch_reader
 from kafkaesque.client.intake import Intake
 from kafkaesque.client.logs import warn
@@ -32,11 +34,16 @@ from kafkaesque.client.profiles import (
     consumer_config,
     named,
 )
-from kafkaesque.client.serde import DecodeEventError, Form, serde
+from kafkaesque.client.schema_forms.forms import close, forms
+from kafkaesque.client.schema_forms.options import SchemaOptions
+from kafkaesque.client.serde import DecodeEventError, Form
 from kafkaesque.client.starts import Start, check_start
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.event import Event
 from kafkaesque.types import TopicPartition
+
+if TYPE_CHECKING:
+    from kafkaesque.client.registry import RegistryClient
 
 OnError: TypeAlias = Literal["raise", "skip"] | Callable[[DecodeEventError], None]
 
@@ -63,6 +70,10 @@ class Consumer:
         on_error: OnError = "raise",
         key: Form = "str",
         value: Form = "json",
+        schema: Any = None,
+        key_schema: Any = None,
+        registry: "str | RegistryClient | None" = None,
+        dead_letters: str | None = None,
         profile: Profile = "latency",
         settings: Mapping[str, Any] | None = None,
         **keywords: Any,
@@ -75,10 +86,11 @@ class Consumer:
         self._on_error = on_error
         more = named(settings, keywords)
         interval_ms = float(more.pop("auto.commit.interval.ms", COMMIT_INTERVAL_MS))
+        self._forms = forms(key, value, SchemaOptions(schema, key_schema, registry))
         self._intake = Intake(
             self._connection,
             consumer_config(self._connection, profile, more),
-            batch_reader(serde(key), serde(value)),
+            batch_reader(*self._forms),
             self.topics,
             group,
             start,
@@ -86,6 +98,9 @@ class Consumer:
             commits=group is not None and commit == "auto",
             commit_interval_s=interval_ms / 1000,
         )
+        self._letters: DeadLetterBox | None = None
+        if dead_letters is not None:
+            self._letters = DeadLetterBox(self._connection, dead_letters, group)
         self._until_end = until == "end"
         self._waiting_since: float | None = None
         self._is_stopped = False
@@ -104,6 +119,7 @@ class Consumer:
                 continue
             event = buffer.popleft()
             if type(event) is not Event:
+                self._put_aside(event)
                 self._no_event(event)
                 continue
             held = progress.held
@@ -127,6 +143,8 @@ class Consumer:
                 continue
             event = buffer.popleft()
             if type(event) is not Event:
+                if self._letters is not None:
+                    await self._in_thread(self._put_aside, event)
                 self._no_event(event)
                 continue
             held = progress.held
@@ -252,10 +270,15 @@ class Consumer:
             return
         # Finished with, as an event is, when the next is asked for.
         self._intake.progress.hand_out(item.event)
-        if self._on_error == "raise":
+        if self._on_error == "raise" and self._letters is None:
             raise item
         if callable(self._on_error):
             self._on_error(item)
+
+    def _put_aside(self, item: Any) -> None:
+        """Before it is passed over: what cannot be decoded becomes a dead letter, if wanted."""
+        if self._letters is not None and isinstance(item, DecodeEventError):
+            self._letters.put(item)
 
     def _step(self) -> bool:
         """False: the iteration is over."""
@@ -285,6 +308,9 @@ class Consumer:
     def _close(self) -> None:
         if not self._is_closed:
             self._is_closed = True
+            if self._letters is not None:
+                self._letters.close()
+            close(*self._forms)
             self._intake.close()
 
     def _leave(self, kind: type[BaseException] | None) -> None:

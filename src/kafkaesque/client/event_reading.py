@@ -11,11 +11,15 @@ from typing import Any, TypeAlias
 
 import confluent_kafka
 
+from kafkaesque.client.registry.errors import RegistryAwayError
 from kafkaesque.client.serde import DecodeEventError, Serde
 from kafkaesque.event import Event
 
 ReadBatch: TypeAlias = Callable[[Iterable[Any]], list[Any]]
-"""Each message becomes an Event or a DecodeEventError; one that is an error stays as it is."""
+"""Each message becomes an Event or a DecodeEventError; one that is an error stays as it is.
+
+Raises RegistryAwayError if it cannot be known which of the two: then the same are to be read again.
+"""
 
 _APPEND: int = confluent_kafka.TIMESTAMP_LOG_APPEND_TIME
 
@@ -28,6 +32,7 @@ def batch_reader(key: Serde, value: Serde) -> ReadBatch:
     # Bytes are taken as they are.
     decode_key = None if key.decode is bytes else key.decode
     decode_value = None if value.decode is bytes else value.decode
+    key_by_headers, value_by_headers = key.decode_event, value.decode_event
 
     def read(messages: Iterable[Any]) -> list[Any]:
         items: list[Any] = []
@@ -48,10 +53,18 @@ def batch_reader(key: Serde, value: Serde) -> ReadBatch:
             part = "key"
             try:
                 if decode_key is not None and draft.key is not None:
-                    draft.key = decode_key(draft.key)
+                    if key_by_headers is None or not draft.headers:
+                        draft.key = decode_key(draft.key)
+                    else:
+                        draft.key = key_by_headers(draft.key, draft.headers)
                 part = "value"
                 if decode_value is not None and draft.value is not None:
-                    draft.value = decode_value(draft.value)
+                    if value_by_headers is None or not draft.headers:
+                        draft.value = decode_value(draft.value)
+                    else:
+                        draft.value = value_by_headers(draft.value, draft.headers)
+            except RegistryAwayError:
+                raise
             except Exception as error:
                 draft.key = message.key()
                 draft.__class__ = Event

@@ -24,6 +24,7 @@ from kafkaesque.client.failures import kafka_error
 from kafkaesque.client.logs import chained, warn
 from kafkaesque.client.profiles import made
 from kafkaesque.client.progress import Progress
+from kafkaesque.client.registry.errors import RegistryAwayError
 from kafkaesque.client.serde import DecodeEventError
 from kafkaesque.client.starts import Start, watermarks
 from kafkaesque.errors import ErrorCode, KafkaError
@@ -84,6 +85,9 @@ class Intake:
         self._commit_at = 0.0
         # Of each partition that is paused: what had been taken in.
         self._held_back: dict[TopicPartition, list[Any]] = {}
+        # What has come while the registry was away: without it nobody knows what it says.
+        self._unread: list[Any] = []
+        self._read_at = 0.0
         self._absence = Absence(connection, warn, "events will go on when something does")
         config = config | {
             # librdkafka wants a group's name even from one who joins none.
@@ -189,8 +193,10 @@ class Intake:
         stopped = (set(places) & self.assigned) - self._held_back.keys()
         self.client.pause([confluent_kafka.TopicPartition(*place) for place in stopped])
         self._held_back |= {place: [] for place in stopped}
+        unread = self._unread
         for item in self._forget(stopped):
             self._held_back[_place(item)].append(item)
+        self._unread = unread
 
     def resume(self, places: Iterable[TopicPartition]) -> None:
         going = set(places) & self.assigned
@@ -233,16 +239,37 @@ class Intake:
         self.assigned -= set(places)
 
     def _fill(self, wait_s: float) -> None:
-        message = self.client.poll(0 if self.buffer else wait_s)
-        if message is None:
+        is_busy = bool(self.buffer or self._unread)
+        message = self.client.poll(0 if is_busy else wait_s)
+        if message is not None:
+            self._absence.end()
+            self._unread.append(message)
+            if not is_busy:
+                # What is there already; a timeout would wait until the batch is full.
+                self._unread += self.client.consume(self.batch, 0)
+        if self._unread:
+            self._read_unread(wait_s)
+
+    def _read_unread(self, wait_s: float) -> None:
+        if self._read_at and time.monotonic() < self._read_at:
+            time.sleep(0 if self.buffer else min(wait_s, RETRY_S))
             return
-        messages = [message]
-        if not self.buffer:
-            # What is there already; a timeout would wait until the batch is full.
-            messages += self.client.consume(self.batch, 0)
-        self.buffer.extend(self._read(messages))
-        self.taken += len(messages)
-        self._absence.end()
+        try:
+            items = self._read(self._unread)
+        except RegistryAwayError as error:
+            if not self._read_at:
+                warn(f"{error}; events will go on when one does")
+            self._read_at = time.monotonic() + RETRY_S
+            return
+        self._unread = []
+        self._read_at = 0.0
+        if self._held_back:
+            # A partition was paused meanwhile.
+            for item in (each for each in items if _place(each) in self._held_back):
+                self._held_back[_place(item)].append(item)
+            items = [each for each in items if _place(each) not in self._held_back]
+        self.buffer.extend(items)
+        self.taken += len(items)
 
     def _commit(self, offsets: dict[TopicPartition, int], *, wait: bool) -> None:
         if not offsets:
@@ -270,6 +297,7 @@ class Intake:
     def _forget(self, places: Iterable[TopicPartition]) -> list[Any]:
         """What of these partitions has been taken in, and now is not."""
         gone = set(places)
+        self._unread = [each for each in self._unread if _place(each) not in gone]
         for place in gone & self._held_back.keys():
             self._held_back[place] = []
         kept: list[Any] = []

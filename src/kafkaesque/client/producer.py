@@ -9,14 +9,14 @@
 `send` returns at once; what it returns is waited for, awaited, or left alone. Keys are placed with
 murmur2, as Java's clients place them. In an `async with`, `flush` and `close` are awaited. Leaving
 the `with` waits until the cluster has everything, and raises what it did not take.
-Above: the program. Below: outbox.py, delivery.py, serde.py.
+Above: the program. Below: outbox.py, delivery.py, schema_forms/, serde.py.
 """
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kafkaesque.client.connection import Connection
 from kafkaesque.client.delivery import Deliveries, Delivery
@@ -30,8 +30,13 @@ from kafkaesque.client.profiles import (
     named,
     producer_config,
 )
-from kafkaesque.client.serde import Form, encode, serde
+from kafkaesque.client.schema_forms.forms import close, forms
+from kafkaesque.client.schema_forms.options import SchemaOptions, Subject
+from kafkaesque.client.serde import Form, encode
 from kafkaesque.errors import KafkaError
+
+if TYPE_CHECKING:
+    from kafkaesque.client.registry import RegistryClient
 
 SentHeaders: TypeAlias = Mapping[str, str | bytes | None] | Iterable[tuple[str, str | bytes | None]]
 
@@ -51,14 +56,24 @@ class Producer:
         *,
         key: Form = "str",
         value: Form = "json",
+        schema: Any = None,
+        key_schema: Any = None,
+        registry: "str | RegistryClient | None" = None,
+        subject: Subject | None = None,
+        auto_register: bool = True,
+        normalize: bool = False,
+        use_latest: bool = False,
         profile: Profile = "latency",
         settings: Mapping[str, Any] | None = None,
         **keywords: Any,
     ) -> None:
         self._connection = connection_of(brokers)
         self.topic = topic
-        self._key = serde(key)
-        self._value = serde(value)
+        options = SchemaOptions(
+            schema, key_schema, registry, subject, auto_register, normalize, use_latest
+        )
+        self._key, self._value = forms(key, value, options)
+        self._key_for, self._value_for = self._key.for_topic, self._value.for_topic
         config = producer_config(self._connection, profile, named(settings, keywords))
         self._outbox = Outbox(self._connection, config)
         self._put = self._outbox.put
@@ -76,13 +91,16 @@ class Producer:
     ) -> Delivery:
         """Hand one event over. The key chooses the partition, unless that is given.
 
-        Raises TypeError if key or value cannot be written in their forms.
+        Raises TypeError if key or value cannot be written in their forms, and RegistryError if a
+        registry does not take the schema; it is asked at the first event of a topic.
         """
         target = topic if type(topic) is str else self._target(topic)
         if value is _MISSING:
             raise TypeError("send what? Give a value; value=None writes a null, a tombstone")
-        data = None if value is None else encode(self._value, value, "value")
-        name = None if key is None else encode(self._key, key, "key")
+        value_form = self._value if self._value_for is None else self._value_for(target)
+        key_form = self._key if self._key_for is None else self._key_for(target)
+        data = None if value is None else encode(value_form, value, "value")
+        name = None if key is None else encode(key_form, key, "key")
         delivery = Delivery(self._outbox, target)
         message = (target, data, name, -1 if partition is None else partition, delivery)
         if headers is None and timestamp is None:
@@ -108,7 +126,7 @@ class Producer:
 
     def close(self, timeout: float | None = None) -> Any:
         """As flush; what is not delivered after `timeout` seconds never will be, and is raised."""
-        return self._either(self._outbox.close, timeout)
+        return self._either(self._close, timeout)
 
     def __len__(self) -> int:
         """How many events the cluster has not answered for yet."""
@@ -129,6 +147,7 @@ class Producer:
         self._awaits = True
         self._put = self._outbox.put_or_line_up
         self._outbox.start_polling()
+        await self._ask_registry()
         return self
 
     async def __aexit__(
@@ -148,6 +167,12 @@ class Producer:
             parts.append(f"last error: {self._outbox.last_error}")
         return f"<Producer{where} at {self._connection.bootstrap_servers}: {', '.join(parts)}>"
 
+    async def _ask_registry(self) -> None:
+        """What the first event of its topic needs, so that `send` need not hold up the loop."""
+        for for_topic in (self._key_for, self._value_for):
+            if for_topic is not None and self.topic is not None:
+                await asyncio.to_thread(for_topic, self.topic)
+
     def _target(self, topic: str | None) -> str:
         target = self.topic if topic is None else topic
         if target is None:
@@ -165,14 +190,20 @@ class Producer:
         call(timeout)
         return None
 
+    def _close(self, timeout: float | None = None) -> None:
+        try:
+            self._outbox.close(timeout)
+        finally:
+            close(self._key, self._value)
+
     def _leave(self, kind: type[BaseException] | None) -> None:
         if kind is None:
-            self._outbox.close()
+            self._close()
             return
         # What is under way in the program matters more than what we have to report.
         interrupted = not issubclass(kind, Exception)
         try:
-            self._outbox.close(_PATIENCE_S if interrupted else None)
+            self._close(_PATIENCE_S if interrupted else None)
         except KafkaError as failure:
             warn(str(failure))
 

@@ -6,8 +6,9 @@
     a class    a Pydantic model: told by its methods, so that Pydantic is loaded only by its users
     Serde      any pair of functions
 
-A null is None in every form: neither function ever sees it.
-Above: producer.py, event_reading.py, table.py. Below: orjson.
+Those that a schema registry describes ("avro", …) are made by schema_forms/. A null is None
+in every form: no function here ever sees it.
+Above: schema_forms/, event_reading.py, http/. Below: orjson.
 """
 
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from kafkaesque.event import Event
+from kafkaesque.event import Event, EventHeaders
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,14 @@ class Serde:
     encode: Callable[[Any], bytes]
     decode: Callable[[bytes], Any]
     name: str = "custom"
+    for_topic: "Callable[[str], Serde] | None" = None
+    """The form for one topic, where a topic has its own schema: this one then cannot encode."""
+    decode_event: Callable[[bytes, EventHeaders], Any] | None = None
+    """Decodes what headers describe: asked in place of `decode` for an event that has some."""
+    prepare: Callable[[bytes, EventHeaders], None] | None = None
+    """Asks for what decoding will need, so that `decode` then waits for nobody."""
+    close: Callable[[], None] | None = None
+    """Lets go of connections; used again, it makes new ones."""
 
 
 Form: TypeAlias = str | type[Any] | Serde
@@ -41,6 +50,7 @@ class DecodeEventError(ValueError):
         )
         self.event = event
         self.part = part
+        self.form = form
 
 
 def serde(form: Form) -> Serde:

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kafkaesque.client.connection import Connection
 from kafkaesque.client.consumer import Consumer, OnError
@@ -24,6 +24,9 @@ from kafkaesque.client.serde import Form
 from kafkaesque.errors import KafkaError
 from kafkaesque.event import Event
 from kafkaesque.types import TopicPartition
+
+if TYPE_CHECKING:
+    from kafkaesque.client.registry import RegistryClient
 
 _LOOK_S = 0.1
 
@@ -69,6 +72,9 @@ class Table(Mapping[Any, Any]):
         *,
         key: Form = "str",
         value: Form = "json",
+        schema: Any = None,
+        key_schema: Any = None,
+        registry: "str | RegistryClient | None" = None,
         on_update: Callable[[Event], None] | None = None,
         on_error: OnError = "raise",
         timeout: float | None = 60.0,
@@ -91,6 +97,9 @@ class Table(Mapping[Any, Any]):
             until="end",
             key=key,
             value=value,
+            schema=schema,
+            key_schema=key_schema,
+            registry=registry,
             on_error=on_error,
             profile=profile,
             settings=settings,

@@ -17,7 +17,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kafkaesque.client.app.backoff import Backoff
 from kafkaesque.client.app.checks import check
@@ -36,8 +36,13 @@ from kafkaesque.client.app.status import PartitionStatus
 from kafkaesque.client.app.workers import Workers
 from kafkaesque.client.connection import Connection
 from kafkaesque.client.profiles import DEFAULT_BROKERS, connection_of
-from kafkaesque.client.serde import Form, serde
+from kafkaesque.client.schema_forms.forms import close, forms
+from kafkaesque.client.schema_forms.options import SchemaOptions
+from kafkaesque.client.serde import Form
 from kafkaesque.client.starts import Start
+
+if TYPE_CHECKING:
+    from kafkaesque.client.registry import RegistryClient
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -56,9 +61,11 @@ class App:
         commit_interval_s: float = 1.0,
         grace_s: float = 10.0,
         settings: Mapping[str, Any] | None = None,
+        registry: "str | RegistryClient | None" = None,
     ) -> None:
         """`concurrency` is how many plain functions may run at the same time; `grace_s` how long
         what is being handled may take when a partition moves or the app stops."""
+        self.registry = registry
         self.connection = connection_of(brokers)
         self.concurrency = concurrency
         self.commit_interval_s = commit_interval_s
@@ -78,6 +85,8 @@ class App:
         start: Start = "earliest",
         key: Form = "bytes",
         value: Form = "bytes",
+        schema: Any = None,
+        key_schema: Any = None,
         batch: int | None = None,
         batch_wait_s: float = 0.1,
         retries: int = 3,
@@ -91,13 +100,16 @@ class App:
 
         def declare(function: F) -> F:
             with_ack = takes_ack(function, batch)
+            key_form, value_form = forms(
+                key, value, SchemaOptions(schema, key_schema, self.registry)
+            )
             handler = Handler(
                 function=function,
                 topic=topic,
                 group=group,
                 start=start,
-                key=serde(key),
-                value=serde(value),
+                key=key_form,
+                value=value_form,
                 batch=batch,
                 batch_wait_s=batch_wait_s,
                 retries=retries,
@@ -168,6 +180,7 @@ class App:
         finally:
             workers.end()
             letters.close()
+            close(*(form for handler in self.handlers for form in (handler.key, handler.value)))
             self._members, self._loop, self._stopping = [], None, None
             self._is_told_to_stop = False
 

@@ -33,10 +33,10 @@ def check(handlers: Sequence[Handler], connection: Connection) -> None:
             )
     wanted = {handler.dead_letter for handler in handlers if handler.dead_letter}
     if missing := sorted(wanted - there):
-        _make(admin, missing)
+        make_topics(admin, missing)
 
 
-def _make(admin: Admin, topics: Iterable[str]) -> None:
+def make_topics(admin: Admin, topics: Iterable[str]) -> None:
     for status in admin.create(topics, 1, _CLUSTERS_OWN, {}):
         if status.code is ErrorCode.NONE:
             _log.info("made topic %s for dead letters", status.name)

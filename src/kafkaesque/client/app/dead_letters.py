@@ -10,7 +10,7 @@ all text; it is of the time it was given up.
     kafkaesque.attempts     how often it was tried; 0 if it could not be decoded
 
 `send` returns when the cluster has taken it; only then may the original be committed. A cluster
-that is away is waited for. Above: lane.py. Below: workers.py, ../connection.py.
+that is away is waited for. Above: lane.py, ../dead_letter_box.py. Below: workers.py.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ PREFIX = "kafkaesque."
 MAX_REASON_CHARACTERS = 2000
 
 _AWAY = (KafkaError._MSG_TIMED_OUT, KafkaError._TIMED_OUT, KafkaError._TRANSPORT)
-_BACKOFF = Backoff(0.5, 10.0)
+BACKOFF = Backoff(0.5, 10.0)
 _DELIVERY_TIMEOUT_MS = 10_000
 _log = logging.getLogger("kafkaesque.app")
 
@@ -80,11 +80,10 @@ class DeadLetters:
         """Raises ClusterError if the topic refuses it for good."""
         attempt = 0
         while (error := await self._send_once(letter)) is not None:
-            if error.code() not in _AWAY and not error.retriable():
-                raise ClusterError(f"topic {letter.topic} took no dead letter: {words_of(error)}")
+            raise_if_final(error, letter.topic)
             attempt += 1
             _log.warning("a dead letter for %s has to wait: %s", letter.topic, words_of(error))
-            await asyncio.sleep(_BACKOFF.delay_s(attempt))
+            await asyncio.sleep(BACKOFF.delay_s(attempt))
 
     def close(self) -> None:
         self._workers.end()
@@ -93,18 +92,24 @@ class DeadLetters:
 
     async def _send_once(self, letter: DeadLetter) -> KafkaError | None:
         if self._producer is None:
-            self._producer = _producer(self._connection)
-        started = self._workers.start(_produce, self._producer, letter)
+            self._producer = letter_producer(self._connection)
+        started = self._workers.start(produce, self._producer, letter)
         error: KafkaError | None = await asyncio.shield(asyncio.wrap_future(started))
         return error
 
 
-def _producer(connection: Connection) -> Producer:
+def raise_if_final(error: KafkaError, topic: str) -> None:
+    """Raises ClusterError for what would be the same next time."""
+    if error.code() not in _AWAY and not error.retriable():
+        raise ClusterError(f"topic {topic} took no dead letter: {words_of(error)}")
+
+
+def letter_producer(connection: Connection) -> Producer:
     more = {"delivery.timeout.ms": _DELIVERY_TIMEOUT_MS}
     return made(Producer, producer_config(connection, "latency", more))
 
 
-def _produce(producer: Producer, letter: DeadLetter) -> KafkaError | None:
+def produce(producer: Producer, letter: DeadLetter) -> KafkaError | None:
     """What went wrong, if anything; returns when the cluster has answered."""
     answers: list[KafkaError | None] = []
 

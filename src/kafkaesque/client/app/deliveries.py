@@ -3,6 +3,7 @@
 Above: member.py, lane.py. Below: handlers.py, ../serde.py.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from confluent_kafka import Message
 
 from kafkaesque.client.app.handlers import Handler
 from kafkaesque.client.serde import Serde
-from kafkaesque.event import Event
+from kafkaesque.event import Event, EventHeaders
 
 _NONE = -1
 
@@ -35,20 +36,31 @@ class Delivery:
 
 def delivery(raw: Event, handler: Handler) -> Delivery:
     try:
-        key = _decoded(raw.key, handler.key, "key")
-        value = _decoded(raw.value, handler.value, "value")
+        key = _decoded(raw.key, handler.key, "key", raw.headers)
+        value = _decoded(raw.value, handler.value, "value", raw.headers)
     except UndecodableError as error:
         return Delivery(raw, raw, error)
     return Delivery(raw, replace(raw, key=key, value=value))
 
 
-def _decoded(data: bytes | None, form: Serde, part: str) -> Any:
+def _decoded(data: bytes | None, form: Serde, part: str, headers: EventHeaders) -> Any:
     if data is None:
         return None
     try:
+        if form.decode_event is not None and headers:
+            return form.decode_event(data, headers)
         return form.decode(data)
     except Exception as error:
         raise UndecodableError(f"the {part} is not {form.name}: {error}") from error
+
+
+def prepare(events: Iterable[Event], handler: Handler) -> None:
+    """Ask for the schemas that these need. Raises RegistryAwayError."""
+    for event in events:
+        if handler.key.prepare is not None and event.key is not None:
+            handler.key.prepare(event.key, event.headers)
+        if handler.value.prepare is not None and event.value is not None:
+            handler.value.prepare(event.value, event.headers)
 
 
 def event_of(message: Message) -> Event:

@@ -23,7 +23,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 from kafkaesque.client.absence import Absence
 from kafkaesque.client.answers import words_of
 from kafkaesque.client.app.dead_letters import DeadLetters
-from kafkaesque.client.app.deliveries import event_of
+from kafkaesque.client.app.deliveries import event_of, prepare
 from kafkaesque.client.app.first_places import first_places
 from kafkaesque.client.app.handlers import Handler
 from kafkaesque.client.app.lane import Lane
@@ -31,6 +31,7 @@ from kafkaesque.client.app.status import PartitionStatus, State
 from kafkaesque.client.app.workers import Workers
 from kafkaesque.client.connection import ClusterError, Connection
 from kafkaesque.client.profiles import consumer_config, made
+from kafkaesque.client.registry.errors import RegistryAwayError
 from kafkaesque.event import Event
 from kafkaesque.types import TopicPartition
 
@@ -80,6 +81,7 @@ class Member:
         self._committed: dict[TopicPartition, int] = {}
         self._complaint: str | None = None
         self._commit_at = 0.0
+        self._ask_at = 0.0
         self._stopping = threading.Event()
         self._absence = Absence(connection, _log.warning, f"group {group} waits for it")
         config = consumer_config(connection, "latency", _defaults(settings) | dict(settings))
@@ -147,17 +149,40 @@ class Member:
         self._complaint = sentence
 
     def _hand_out(self) -> None:
+        waiting: dict[TopicPartition, list[Event]] = {}
         for place, events in self._arrived.items():
-            if (lane := self._lanes.get(place)) is not None:
-                lane.handed += len(events)
-                lane.limit = _limit(lane.handler, events)
-                self._loop.call_soon_threadsafe(lane.add, events)
-        self._arrived.clear()
+            if (lane := self._lanes.get(place)) is None:
+                continue
+            if not self._is_prepared(lane, events):
+                waiting[place] = events
+                continue
+            lane.handed += len(events)
+            lane.limit = _limit(lane.handler, events)
+            self._loop.call_soon_threadsafe(lane.add, events)
+        self._arrived = waiting
+
+    def _is_prepared(self, lane: Lane, events: Sequence[Event]) -> bool:
+        """Whether the handler's forms can decode them: a registry that is away is waited for."""
+        if lane.handler.key.prepare is None and lane.handler.value.prepare is None:
+            return True
+        if time.monotonic() < self._ask_at:
+            return False
+        try:
+            prepare(events, lane.handler)
+        except RegistryAwayError as error:
+            self._complain(f"has to wait: {error}")
+            self._ask_at = time.monotonic() + _RETRY_S
+            return False
+        return True
 
     def _steer(self) -> None:
         """Pause partitions that have enough, and let those go on that want more."""
-        enough = [place for place, lane in self._lanes.items() if _has_enough(lane)]
-        hungry = [place for place in self._paused if _is_hungry(self._lanes[place])]
+        enough = [p for p, lane in self._lanes.items() if p in self._arrived or _has_enough(lane)]
+        hungry = [
+            place
+            for place in self._paused
+            if place not in self._arrived and _is_hungry(self._lanes[place])
+        ]
         pausing = [place for place in enough if place not in self._paused]
         if pausing:
             self._consumer.pause(_partitions(pausing))

@@ -166,6 +166,11 @@ class RegistryClient:
     def contexts(self) -> list[str]:
         return list(self._ask("GET", "/contexts"))
 
+    @property
+    def where(self) -> str:
+        """Its addresses, for people to read."""
+        return ", ".join(map(without_secrets, _addresses(self.url)))
+
     def close(self) -> None:
         self._transport.close()
 
@@ -181,7 +186,7 @@ class RegistryClient:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<RegistryClient of {', '.join(map(without_secrets, _addresses(self.url)))}>"
+        return f"<RegistryClient of {self.where}>"
 
     def _remembered(
         self, key: tuple[str, int | str, str | None], path: str, query: Mapping[str, Any]
@@ -197,7 +202,7 @@ class RegistryClient:
 
 def _addresses(url: str) -> tuple[str, ...]:
     addresses = tuple(each.strip().rstrip("/") for each in url.split(",") if each.strip())
-    for address in addresses:
+    for address in addresses or (url,):
         if not address.startswith(("http://", "https://")):
             raise ValueError(f"{address!r} is no registry's address: write http://HOST:PORT")
     return addresses

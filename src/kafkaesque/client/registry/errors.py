@@ -5,6 +5,7 @@ VERSION_NOT_FOUND = 40402
 SCHEMA_NOT_FOUND = 40403
 INVALID_SCHEMA = 42201
 
+_NOT_FOUND = 404
 _AWAY = 503
 
 
@@ -18,8 +19,8 @@ class RegistryError(Exception):
 
     @property
     def is_unknown(self) -> bool:
-        """There is no such subject, version or schema."""
-        return self.status == 404
+        """A registry says that it has no such subject, version or schema."""
+        return self.code // 100 == _NOT_FOUND
 
 
 class RegistryAwayError(RegistryError):

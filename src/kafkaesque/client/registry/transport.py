@@ -1,9 +1,10 @@
 """Requests on their way to one of a registry's addresses, and answers back.
 
-An address that cannot be reached, or answers that it is not ready, is passed over for the next; the
-one that answered last is asked first. All addresses are tried twice: the first time may only have
-found that a connection kept open has ended meanwhile. Every request of this API may be sent twice
-and does the same. Thread-safe. Above: client.py. Below: httpx (loaded here, when first needed).
+An address that cannot be reached, or says that something is wrong with it, is passed over for the
+next; the one that answered last is asked first. All addresses are tried twice: the first time may
+only have found that a connection kept open has ended meanwhile. Every request of this API may be
+sent twice and does the same. Thread-safe.
+Above: client.py. Below: httpx (loaded here, when first needed).
 """
 
 import time
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     import httpx
 
 _CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"
-_NOT_READY = (502, 503, 504)
+# What is wrong with the registry, not with the question.
+_NOT_READY = 500
 _ROUNDS = 2
 _PAUSE_S = 0.2
 
@@ -67,7 +69,7 @@ class Transport:
             except _httpx().TransportError as error:
                 cause = str(error) or type(error).__name__
             else:
-                if response.status_code not in _NOT_READY:
+                if response.status_code < _NOT_READY:
                     return _answer(response)
                 cause = str(_refusal(response))
             # Another thread may have moved on already.
