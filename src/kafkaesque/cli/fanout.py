@@ -12,6 +12,15 @@ import typer
 
 from kafkaesque.cli.broker import LogLevel
 from kafkaesque.cli.connecting import connection
+from kafkaesque.cli.registry_options import (
+    RegistryCa,
+    RegistryPassword,
+    RegistryToken,
+    RegistryUrl,
+    RegistryUser,
+    registry_address,
+    require_registry_library,
+)
 from kafkaesque.client.connection import Address, Connection
 from kafkaesque.gateway.fanout.config import FanoutConfig
 
@@ -226,6 +235,11 @@ def fanout(
             help="How long clients have to take what was sent, at the end.",
         ),
     ] = _DEFAULT.drain_s,
+    registry: RegistryUrl = None,
+    registry_user: RegistryUser = None,
+    registry_password: RegistryPassword = None,
+    registry_token: RegistryToken = None,
+    registry_ca: RegistryCa = None,
     log_level: Annotated[
         LogLevel,
         typer.Option(envvar="KAFKAESQUE_LOG_LEVEL", help="How much the log on stderr says."),
@@ -246,6 +260,7 @@ def fanout(
       kafkaesque fanout
       kafkaesque fanout --brokers broker.example.org:9092 --user python --enable-tls
       kafkaesque fanout --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem --tokens tokens.toml
+      kafkaesque fanout --registry http://127.0.0.1:8081
       kafkaesque fanout --workers 4 --max-connections 100000 --origin https://app.example.org
       curl -N 'http://127.0.0.1:8083/sse?topic=ticks&key=AMZN'
     """
@@ -253,8 +268,13 @@ def fanout(
         raise typer.BadParameter(
             f"--port and --tcp-port are both {port}: they need one each", param_hint="--tcp-port"
         )
+    address = registry_address(
+        registry, registry_user, registry_password, registry_token, registry_ca
+    )
+    require_registry_library(address)
     config = FanoutConfig(
         connection(context),
+        registry=address,
         web=Address(host, port),
         tcp=Address(host, tcp_port),
         workers=workers,

@@ -10,6 +10,15 @@ import typer
 
 from kafkaesque.cli.connecting import connection
 from kafkaesque.cli.output import CommandError
+from kafkaesque.cli.registry_options import (
+    RegistryCa,
+    RegistryPassword,
+    RegistryToken,
+    RegistryUrl,
+    RegistryUser,
+    registry_address,
+    require_registry_library,
+)
 from kafkaesque.client.connection import Address
 
 DEFAULT_PORT = 8082
@@ -70,6 +79,11 @@ def gateway(
             help="Who may read and write what; else everybody may do everything.",
         ),
     ] = None,
+    registry: RegistryUrl = None,
+    registry_user: RegistryUser = None,
+    registry_password: RegistryPassword = None,
+    registry_token: RegistryToken = None,
+    registry_ca: RegistryCa = None,
 ) -> None:
     """Serve events over HTTP until Ctrl-C or SIGTERM: write, stream, page, look.
 
@@ -77,10 +91,15 @@ def gateway(
     Examples:
       kafkaesque gateway
       kafkaesque gateway --brokers broker.example.org:9092 --port 8000
+      kafkaesque gateway --registry http://127.0.0.1:8081
       curl -d hello -H 'content-type: text/plain' localhost:8082/topics/greetings/events
       curl -N -H 'accept: text/event-stream' localhost:8082/topics/greetings/events
     """
     cluster = connection(context)
+    schemas = registry_address(
+        registry, registry_user, registry_password, registry_token, registry_ca
+    )
+    require_registry_library(schemas)
     try:
         from kafkaesque.gateway.events.config import EventsConfig
         from kafkaesque.gateway.events.server import run
@@ -101,6 +120,7 @@ def gateway(
     config = EventsConfig(
         cluster,
         Address(host, port),
+        registry=schemas,
         tokens=tokens,
         origins=tuple(origin or ()),
         max_streams=max_streams,

@@ -5,12 +5,15 @@
     server   binary    the key of a match
              binary    its value              and so on
 
+With --decode json, keys and values that have a schema come as JSON (`/ws?decode=json`).
+
 The lines it prints are part of its promise: a (key, value) as Python writes bytes. A server that
 goes away ends it, with exit code 1; what comes back by itself is client/subscriber.py.
 Below: the `websockets` library, imported on use.
 """
 
 from collections.abc import Iterator
+from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from ssl import SSLContext, create_default_context
@@ -33,6 +36,11 @@ _REFUSED = 1008
 _START_IT = "start one with `kafkaesque fanout`, or name one with --uri"
 
 
+class Decode(StrEnum):
+    NONE = "none"
+    JSON = "json"
+
+
 def listen(
     topic: Annotated[str, typer.Option(help="Topic to listen to.")],
     key: Annotated[str, typer.Option(help="Key of the messages, or * for all.")] = ALL_KEYS,
@@ -45,6 +53,10 @@ def listen(
     token: Annotated[
         str | None, typer.Option(envvar="KAFKAESQUE_TOKEN", help="Token that lets you read.")
     ] = None,
+    decode: Annotated[
+        Decode,
+        typer.Option(help="What to make of keys and values that have a schema: json, or nothing."),
+    ] = Decode.NONE,
     tls_ca: Annotated[
         Path | None,
         typer.Option(
@@ -57,8 +69,11 @@ def listen(
     \b
     Examples:
       kafkaesque listen --topic incoming --key dave
+      kafkaesque listen --topic stock_avro_topic --key '*' --decode json
       kafkaesque listen --uri wss://fanout.example.org/ws --topic incoming --key '*' -n 10
     """
+    if decode is Decode.JSON:
+        uri += ("&" if "?" in uri else "?") + f"decode={decode}"
     connection = _connect(uri, token, tls_ca)
     typer.echo(f"connected to {uri}")
     stop = StopRequest().listen()

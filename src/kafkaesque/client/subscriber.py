@@ -28,6 +28,7 @@ import orjson
 from kafkaesque.client.connection import ClusterError
 from kafkaesque.client.subscriber_link import REFUSED, Link, LinkError, open_link
 from kafkaesque.client.v1 import (
+    Decode,
     Gap,
     Ping,
     Policy,
@@ -83,7 +84,8 @@ Item: TypeAlias = Event | Gap | dict[int, int] | ClusterError
 
 
 class Subscriber:
-    """Use it as a context. `tell` is told of connections that are lost and found again."""
+    """Use it as a context. `tell` is told of connections that are lost and found again; `decode`
+    is for subscriptions that do not say it themselves."""
 
     def __init__(
         self,
@@ -91,6 +93,7 @@ class Subscriber:
         token: str | None = None,
         *,
         tls: SSLContext | None = None,
+        decode: Decode | str = Decode.NONE,
         on_gap: Callable[[Gap], None] | None = None,
         tell: Callable[[str], None] | None = None,
     ) -> None:
@@ -99,6 +102,7 @@ class Subscriber:
         self.gaps: list[Gap] = []
         self._token = token
         self._tls = tls
+        self._decode = Decode(decode)
         self._on_gap = on_gap or self.gaps.append
         self._tell = tell or (lambda _sentence: None)
         self._last_id = 0
@@ -141,8 +145,12 @@ class Subscriber:
         start: Start = "latest",
         policy: Policy | str = Policy.DROP_OLDEST,
         buffer: int | None = None,
+        decode: Decode | str | None = None,
     ) -> Subscription:
-        """Raises ClusterError if it is refused. What is appended from now on will come."""
+        """Raises ClusterError if it is refused. What is appended from now on will come.
+
+        With `decode="json"` keys and values that have a schema come as JSON text.
+        """
         if key is not None:
             keys = (key,) if keys is None else (key, *keys)
         request = Subscribe(
@@ -155,6 +163,7 @@ class Subscriber:
             start,
             Policy(policy),
             buffer,
+            decode=self._decode if decode is None else Decode(decode),
         )
         subscription = Subscription(request)
         self.subscriptions[request.id] = subscription

@@ -10,6 +10,7 @@ import pytest
 from tests.unit.cli.conftest import Result
 
 from kafkaesque.client.connection import Address, Connection
+from kafkaesque.client.registry_address import RegistryAddress
 from kafkaesque.gateway.fanout import workers
 from kafkaesque.gateway.fanout.config import FanoutConfig
 
@@ -17,7 +18,9 @@ Run = Callable[..., Result]
 
 EVERY_OPTION = (
     "--brokers b.example:9093 --host 0.0.0.0 --port 1 --tcp-port 2 --workers 3 --tls-cert c.pem "
-    "--tls-key k.pem --tokens t.toml --origin https://a.example --origin https://b.example "
+    "--tls-key k.pem --tokens t.toml --registry http://r.example --registry-user u "
+    "--registry-password p --registry-ca ca.pem --origin https://a.example "
+    "--origin https://b.example "
     "--max-connections 4 --max-connections-per-address 5 --max-new-per-second 6 "
     "--max-requests-per-second 7.5 --max-subscriptions 8 --ping-interval 9 "
     "--handshake-timeout 10.5 --buffer 11 --ring-bytes 120000 --send-buffer-bytes 13000 "
@@ -31,6 +34,7 @@ AS_CONFIG = FanoutConfig(
     workers=3,
     tls_cert=Path("c.pem"),
     tls_key=Path("k.pem"),
+    registry=RegistryAddress("http://r.example", "u", "p", None, Path("ca.pem")),
     tokens=Path("t.toml"),
     origins=("https://a.example", "https://b.example"),
     max_connections=4,

@@ -1,8 +1,9 @@
 r"""`kafkaesque topic produce`: standard input becomes records.
 
 Without a format all of the input is one message, as in the older rpk; with `-f '%v\n'` every line
-is one, as in today's. Ctrl-C before the end of the one message sends nothing.
-Below: record_input.py; client/writer.py, imported on use because it loads librdkafka.
+is one, as in today's. Ctrl-C before the end of the one message sends nothing. With a schema, what
+is typed is JSON, and what is sent is encoded by the schema.
+Below: record_input.py, encoding.py; client/writer.py, imported on use because it loads librdkafka.
 """
 
 import select
@@ -16,9 +17,19 @@ import typer
 from kafkaesque.cli.connecting import connect
 from kafkaesque.cli.options import Pair, parse_format_option, parse_header
 from kafkaesque.cli.output import CommandError
+from kafkaesque.cli.registry_options import (
+    RegistryCa,
+    RegistryPassword,
+    RegistryToken,
+    RegistryUrl,
+    RegistryUser,
+    registry_client,
+)
+from kafkaesque.cli.schema.schema_input import SchemaType
 from kafkaesque.cli.stopping import INTERRUPTED
+from kafkaesque.cli.topic.encoding import Encoding, SchemaChoice, chosen_encoding
 from kafkaesque.cli.topic.names import TopicName, choose_partitions, partitions_of
-from kafkaesque.cli.topic.record_format import Field, Piece
+from kafkaesque.cli.topic.record_format import Field, Literal, Piece
 from kafkaesque.cli.topic.record_input import InputError, records, require_readable
 from kafkaesque.cli.topic.record_print import Printer, format_printer, utc
 from kafkaesque.client.record import UNKNOWN, Record
@@ -96,6 +107,37 @@ def produce(
             "--allow-auto-topic-creation", help="Let the cluster make a topic that is not there."
         ),
     ] = False,
+    schema_id: Annotated[
+        int | None,
+        typer.Option(min=1, help="Encode values by the schema of this id: they are JSON then."),
+    ] = None,
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|SUBJECT",
+            help="The same by a subject's latest schema, or by a file, which is registered.",
+        ),
+    ] = None,
+    key_schema_id: Annotated[
+        int | None, typer.Option(min=1, help="Encode keys by the schema of this id.")
+    ] = None,
+    key_schema: Annotated[
+        str | None,
+        typer.Option(metavar="FILE|SUBJECT", help="The same by a subject, or by a file."),
+    ] = None,
+    schema_type: Annotated[
+        SchemaType | None,
+        typer.Option(
+            case_sensitive=False,
+            show_default="by the file's name: .avsc, .json or .proto",
+            help="What a file of --schema or --key-schema has.",
+        ),
+    ] = None,
+    registry: RegistryUrl = None,
+    registry_user: RegistryUser = None,
+    registry_password: RegistryPassword = None,
+    registry_token: RegistryToken = None,
+    registry_ca: RegistryCa = None,
 ) -> None:
     """Send standard input to a topic: all of it as one message, or records by a format.
 
@@ -104,8 +146,19 @@ def produce(
       echo hello | kafkaesque topic produce orders -k key1
       kafkaesque topic produce orders -f '%k %v\\n' < pairs.txt
       kafkaesque topic produce orders -k key1 --tombstone < /dev/null
+      kafkaesque topic produce ticks -f '%v\\n' --schema tick.avsc < ticks.jsonl
+      kafkaesque topic produce ticks --schema-id 7 --registry http://127.0.0.1:8081
     """
     pieces = _input_format(form, topic)
+    choices = (
+        SchemaChoice("key", key_schema_id, key_schema),
+        SchemaChoice("value", schema_id, schema),
+    )
+    client = registry_client(
+        registry, registry_user, registry_password, registry_token, registry_ca
+    )
+    if client is not None:
+        context.call_on_close(client.close)
     printer: Printer = _sent
     if output is not None:
         printer = format_printer(parse_format_option(output, "--output-format"))
@@ -119,11 +172,13 @@ def produce(
         tuple((name, value.encode()) for name, value in header or []),
         UNKNOWN if partition is None else partition,
     )
+    encoding = chosen_encoding(*choices, client, topic, schema_type)
     writer = _writer(admin, printer, acks, compression)
     if pieces is None:
         # A format for what is printed is for a program, which wants nothing else there.
         typer.echo(PROMPT, err=output is not None)
-    _send(writer, _records(pieces, template, writer, tombstone=tombstone))
+    found = _records(pieces, template, writer, tombstone=tombstone)
+    _send(writer, found if encoding is None else _encoded(encoding, found, pieces))
 
 
 def _input_format(form: str | None, topic: str) -> tuple[Piece, ...] | None:
@@ -156,6 +211,14 @@ def _records(
         found = records(stream, pieces, template, lambda: _settle(writer, stream))
     for record in found:
         yield replace(record, value=None) if tombstone and not record.value else record
+
+
+def _encoded(
+    encoding: Encoding, found: Iterator[Record], pieces: Sequence[Piece] | None
+) -> Iterator[Record]:
+    texts = [piece.text for piece in pieces or () if isinstance(piece, Literal)]
+    are_lines = bool(texts) and texts[-1] == b"\n" and b"".join(texts).count(b"\n") == 1
+    return encoding.encoded(found, "line" if are_lines else "record")
 
 
 def _settle(writer: "Writer", stream: BinaryIO) -> None:

@@ -2,8 +2,12 @@
 
 In JSON a key, a value or a header that is UTF-8 is a string; other bytes are an object,
 `{"base64": "…"}`, so that nothing is lost and nothing can be mistaken; what is not there is null.
-A format prints bytes as they are, and nothing for what is not there. Pure. Above: consume.py,
-produce.py.
+A format prints bytes as they are, and nothing for what is not there.
+
+Of a decoded record (decoding.py), JSON has what key and value say in their place, and the ids of
+their schemas; a format prints what they say as JSON, a text without quotes. `%v{hex}` and
+`%v{base64}` are the bytes as they lie in the topic, in any case.
+Pure. Above: consume.py, produce.py.
 """
 
 import base64
@@ -13,8 +17,12 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import TypeAlias
 
+import orjson
+
 from kafkaesque.cli.moments import moment_text
+from kafkaesque.cli.topic.decoding import DecodedRecord
 from kafkaesque.cli.topic.record_format import LENGTHS, TEXTS, Field, Literal, Piece, strftime_of
+from kafkaesque.client.decoder import NOT_DECODED
 from kafkaesque.client.record import Record
 
 Printer: TypeAlias = Callable[[Record], bytes]
@@ -24,6 +32,8 @@ def json_printer(*, with_topic: bool, pretty: bool = True) -> Printer:
     def print_json(record: Record) -> bytes:
         fields: dict[str, object] = {"topic": record.topic} if with_topic else {}
         fields |= {"key": _json_text(record.key), "message": _json_text(record.value)}
+        if isinstance(record, DecodedRecord):
+            fields |= _said(record)
         if record.headers:
             fields["headers"] = [
                 {"key": name, "value": _json_text(value)} for name, value in record.headers
@@ -61,8 +71,10 @@ def _part(piece: Piece) -> Printer:
 
 
 def _text_part(field: Field) -> Printer:
+    if field.modifier is None:
+        return lambda record: _text(record, field.letter) or b""
     encode = _ENCODERS[field.modifier]
-    return lambda record: encode(_text(record, field.letter) or b"")
+    return lambda record: encode(_bytes(record, field.letter) or b"")
 
 
 def _time_part(field: Field) -> Printer:
@@ -89,8 +101,7 @@ def _number_part(_: Field) -> Printer:
     return lambda record: b"%d" % next(numbers)
 
 
-_ENCODERS: dict[str | None, Callable[[bytes], bytes]] = {
-    None: bytes,
+_ENCODERS: dict[str, Callable[[bytes], bytes]] = {
     "hex": lambda data: data.hex().encode(),
     "base64": base64.b64encode,
 }
@@ -104,7 +115,24 @@ _OTHERS: dict[str, Callable[[Field], Printer]] = {
 }
 
 
+def _said(record: DecodedRecord) -> dict[str, object]:
+    fields: dict[str, object] = {}
+    if record.key_said is not NOT_DECODED:
+        fields |= {"key": record.key_said, "key_schema_id": record.key_schema_id}
+    if record.value_said is not NOT_DECODED:
+        fields |= {"message": record.value_said, "value_schema_id": record.value_schema_id}
+    return fields
+
+
 def _text(record: Record, letter: str) -> bytes | None:
+    if isinstance(record, DecodedRecord) and letter in "kv":
+        said = record.key_said if letter == "k" else record.value_said
+        if said is not NOT_DECODED:
+            return said.encode() if isinstance(said, str) else orjson.dumps(said)
+    return _bytes(record, letter)
+
+
+def _bytes(record: Record, letter: str) -> bytes | None:
     if letter == "t":
         return record.topic.encode()
     return record.key if letter == "k" else record.value

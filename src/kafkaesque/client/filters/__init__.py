@@ -13,6 +13,7 @@ A filter is text from strangers, and is never run as Python. The route of one, t
     predicate.py  all of that: `parse`
     index.py      many predicates over one record: guards.py picks what to look up; tables.py,
                   spans.py and bounds.py look it up
+    columnar.py   one predicate over the columns of many records (column_terms.py)
 
 The language is described in docs/reference/filters.md. Pure: no input, no output, no clock.
 Above: the fan-out gateway, the console. Below: records, orjson.
@@ -21,6 +22,6 @@ Above: the fan-out gateway, the console. Below: records, orjson.
 from kafkaesque.client.filters.errors import FilterError
 from kafkaesque.client.filters.index import PredicateIndex
 from kafkaesque.client.filters.predicate import Predicate, parse
-from kafkaesque.client.filters.subject import Subject
+from kafkaesque.client.filters.subject import Documents, Subject
 
-__all__ = ["FilterError", "Predicate", "PredicateIndex", "Subject", "parse"]
+__all__ = ["Documents", "FilterError", "Predicate", "PredicateIndex", "Subject", "parse"]

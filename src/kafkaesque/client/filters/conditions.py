@@ -5,10 +5,11 @@ parts of All and Any are sorted and different. normal.py makes them so.
 Above: normal.py, compile.py, guards.py, written.py. Below: syntax.py (the terms).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from kafkaesque.client.filters.syntax import Scalar, Term
+from kafkaesque.client.filters.syntax import Call, Field, Scalar, Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +77,28 @@ class Any:
 
 
 Condition: TypeAlias = Constant | Choice | Range | Null | Match | Relation | Negation | All | Any
+
+
+def fields(condition: Condition) -> Iterator[Field]:
+    """What it reads of a record, each as often as it stands there."""
+    match condition:
+        case Constant():
+            return
+        case Choice(term) | Range(term) | Null(term):
+            yield from _fields_of(term)
+        case Match(_, left, right) | Relation(_, left, right):
+            yield from _fields_of(left)
+            yield from _fields_of(right)
+        case Negation(inner):
+            yield from fields(inner)
+        case All(parts) | Any(parts):
+            for part in parts:
+                yield from fields(part)
+
+
+def _fields_of(term: Term) -> Iterator[Field]:
+    if isinstance(term, Field):
+        yield term
+    elif isinstance(term, Call):
+        for argument in term.arguments:
+            yield from _fields_of(argument)

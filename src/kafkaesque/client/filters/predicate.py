@@ -4,7 +4,7 @@ Above: the package's users, index.py. Below: grammar.py, kinds.py, normal.py, co
 """
 
 from kafkaesque.client.filters.compile import Test, compiled
-from kafkaesque.client.filters.conditions import Condition
+from kafkaesque.client.filters.conditions import Condition, fields
 from kafkaesque.client.filters.errors import FilterError
 from kafkaesque.client.filters.grammar import tree
 from kafkaesque.client.filters.kinds import check
@@ -29,6 +29,11 @@ class Predicate:
         if self._test is None:
             self._test = compiled(self.condition)
         return self._test(subject)
+
+    @property
+    def reads_value(self) -> bool:
+        """Whether it has to be known what is in the value."""
+        return any(field.root == "value" for field in fields(self.condition))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Predicate) and self.text == other.text

@@ -23,6 +23,7 @@ from kafkaesque.client.v1.answers import (
 from kafkaesque.client.v1.event_frame import decode_event, encode_event
 from kafkaesque.client.v1.requests import (
     SUBPROTOCOL,
+    Decode,
     Encoding,
     Ping,
     Policy,
@@ -39,6 +40,7 @@ from kafkaesque.client.v1.requests import (
 
 __all__ = [
     "SUBPROTOCOL",
+    "Decode",
     "Encoding",
     "Gap",
     "GapReason",

@@ -5,7 +5,7 @@
      "headers": {"source": K}, "where": "value.price > 100",
      "from": "latest" | "earliest" | timestamp in ms | {"0": 12, "1": 7},
      "policy": "drop-oldest" | "conflate" | "pause" | "disconnect", "buffer": 1000,
-     "encoding": "binary" | "json"}
+     "encoding": "binary" | "json", "decode": "none" | "json"}
     {"type": "unsubscribe", "id": 1}   {"type": "position", "id": 1}   {"type": "ping"}
     {"type": "token", "token": "…"}
 
@@ -50,6 +50,13 @@ class Encoding(StrEnum):
     JSON = "json"
 
 
+class Decode(StrEnum):
+    """Whether keys and values come as their bytes are, or as JSON, by their schemas."""
+
+    NONE = "none"
+    JSON = "json"
+
+
 class V1Error(ValueError):
     """A request that is not understood; `id` is that of its subscription, if it could be read."""
 
@@ -72,6 +79,7 @@ class Subscribe:
     policy: Policy = Policy.DROP_OLDEST
     buffer: int | None = None
     encoding: Encoding = Encoding.BINARY
+    decode: Decode = Decode.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +166,8 @@ def _fields_of_subscribe(request: Subscribe) -> dict[str, Any]:
     if request.buffer is not None:
         fields["buffer"] = request.buffer
     fields["encoding"] = request.encoding.value
+    if request.decode is not Decode.NONE:
+        fields["decode"] = request.decode.value
     return fields
 
 
@@ -175,6 +185,7 @@ def _parse_subscribe(fields: dict[str, Any]) -> Subscribe:
         Policy(_choice(fields, "policy", list(Policy))),
         _buffer(fields),
         Encoding(_choice(fields, "encoding", list(Encoding))),
+        Decode(_choice(fields, "decode", list(Decode))),
     )
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kafkaesque.client.connection import Address, Connection
+from kafkaesque.client.registry_address import RegistryAddress
 
 _HERE = Address("127.0.0.1", 8082)
 
@@ -12,6 +13,8 @@ _HERE = Address("127.0.0.1", 8082)
 class EventsConfig:
     connection: Connection
     address: Address = _HERE
+    registry: RegistryAddress | None = None
+    """Whose schemas explain values; without one they are what their bytes are."""
     tokens: Path | None = None
     """Who may read and write what (gateway/access.py); without it everybody everything."""
     origins: tuple[str, ...] = ()

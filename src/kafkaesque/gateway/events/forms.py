@@ -15,19 +15,26 @@ An `id` says where to go on after what it stands with. One without data comes fi
 nothing has come for a while: a browser keeps it and tells its page nothing. A stream that has come
 to its end, by its limit or `until=end`, says `event: end`. Pure.
 Above: streams.py, read.py. Below: client/event_json.py, client/vectors.py.
+
+A form is told how the fields of an event are made: as they are, or decoded (../schemas.py).
 """
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias
 
 import orjson
 
-from kafkaesque.client.event_json import event_json
+from kafkaesque.client.event_json import event_fields
 from kafkaesque.client.vectors import Vector
 from kafkaesque.gateway.events.reading import Gap, Match
+from kafkaesque.records.record import Record
 
 SSE = "text/event-stream"
 NDJSON = "application/x-ndjson"
 JSON = "application/json"
+
+Fields: TypeAlias = Callable[[str, int, Record], dict[str, Any]]
+"""(topic, partition, record) -> what is told of an event."""
 
 
 class Form(Protocol):
@@ -52,8 +59,9 @@ class ServerSentEvents:
     media_type = SSE
     begins_in_trouble = True
 
-    def __init__(self, retry_ms: int) -> None:
+    def __init__(self, retry_ms: int, fields: Fields = event_fields) -> None:
         self._retry_ms = retry_ms
+        self._fields = fields
 
     def head(self, vector: Vector) -> bytes:
         return f"retry: {self._retry_ms}\nid: {vector}\n\n".encode()
@@ -61,7 +69,7 @@ class ServerSentEvents:
     def event(self, match: Match, vector: Vector) -> bytes:
         return b"id: %b\ndata: %b\n\n" % (
             str(vector).encode(),
-            event_json(*match.place, match.record),
+            orjson.dumps(self._fields(*match.place, match.record)),
         )
 
     def gap(self, gap: Gap, vector: Vector) -> bytes:
@@ -86,11 +94,14 @@ class Lines:
     media_type = NDJSON
     begins_in_trouble = False
 
+    def __init__(self, fields: Fields = event_fields) -> None:
+        self._fields = fields
+
     def head(self, vector: Vector) -> bytes:
         return b""
 
     def event(self, match: Match, vector: Vector) -> bytes:
-        return event_json(*match.place, match.record) + b"\n"
+        return orjson.dumps(self._fields(*match.place, match.record)) + b"\n"
 
     def gap(self, gap: Gap, vector: Vector) -> bytes:
         return orjson.dumps({"gap": gap_fields(gap)}) + b"\n"

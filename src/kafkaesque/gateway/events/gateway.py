@@ -1,8 +1,9 @@
 """What all requests share: the producer, the streams, the figures, and the way to the cluster.
 
 Made in the event loop when the server starts, closed when it stops. The cluster need not be there
-yet. Questions that librdkafka answers are asked in threads, so that nobody else waits.
-Above: app.py and all routes. Below: writer.py, streams.py, client/admin.py.
+yet, nor the schema registry, if there is to be one. Questions that librdkafka answers are asked in
+threads, so that nobody else waits.
+Above: app.py and all routes. Below: writer.py, streams.py, encoders.py, client/admin.py.
 """
 
 import asyncio
@@ -14,13 +15,18 @@ from typing import Annotated, TypeVar
 from fastapi import Depends, Request
 
 from kafkaesque.client.admin import Admin
+from kafkaesque.client.event_json import event_fields
 from kafkaesque.client.fetch import Fetcher
 from kafkaesque.gateway.access import Access, Grant
 from kafkaesque.gateway.events.config import EventsConfig
-from kafkaesque.gateway.events.problems import ProblemError, unknown_topic
+from kafkaesque.gateway.events.encoders import Encoders
+from kafkaesque.gateway.events.forms import Fields
+from kafkaesque.gateway.events.problems import ProblemError, bad_parameter, unknown_topic
 from kafkaesque.gateway.events.stats import Stats
 from kafkaesque.gateway.events.streams import Streams
+from kafkaesque.gateway.events.want import Want
 from kafkaesque.gateway.events.writer import EventWriter
+from kafkaesque.gateway.schemas import Schemas, opened
 
 T = TypeVar("T")
 
@@ -38,6 +44,11 @@ class Gateway:
         self.streams = Streams(config.max_streams, self.stats)
         self.writer = EventWriter(config.connection, self.stats, config.max_body_bytes)
         self.questions = questions
+        self.schemas: Schemas | None = None
+        if config.registry is not None:
+            self.schemas = opened(config.registry, self.stats)
+        self.encoders = Encoders(self.schemas)
+        self._looking = None if self.schemas is None else asyncio.create_task(self.schemas.run())
         self._known: dict[str, float] = {}
         self._admin: Admin | None = None
         self._connecting = threading.Lock()
@@ -54,12 +65,25 @@ class Gateway:
     async def ask(self, question: Callable[[Admin], T]) -> T:
         return await asyncio.to_thread(lambda: question(self._connected()))
 
+    def fields(self, want: Want) -> Fields:
+        """How events are told."""
+        if not want.decodes:
+            return event_fields
+        if self.schemas is None:
+            raise bad_parameter(
+                "decode", "nothing is decoded here: start the gateway with --registry"
+            )
+        return self.schemas.fields
+
     def stop(self) -> None:
         """End what would go on: the server then stops by itself."""
         self.streams.stopping.set()
 
     async def close(self) -> None:
         await self.writer.close()
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.wait({self._looking})
 
     def _connected(self) -> Admin:
         with self._connecting:

@@ -60,15 +60,18 @@ class NewEvent(Model):
 
 
 class Event(Model):
-    """Bytes that are UTF-8 are a string, others are base64. Nothing is decoded further."""
+    """Bytes that are UTF-8 are a string, others are base64. With `decode=json`, keys and values
+    that have a schema are what they say by it, and the ids of their schemas are there."""
 
     topic: str = Field(examples=["ticks"])
     partition: int = Field(examples=[2])
     offset: int = Field(examples=[41])
     timestamp: int = Field(description="Milliseconds since 1970", examples=[1700000000000])
-    key: str | Base64 | None = Field(examples=["AMZN"])
-    value: str | Base64 | None = Field(examples=['{"price":101}'])
+    key: Any = Field(description="A string, base64 or null", examples=["AMZN"])
+    value: Any = Field(description="A string, base64 or null", examples=['{"price":101}'])
     headers: list[tuple[str, str | Base64 | None]] = Field(examples=[[["source", "web"]]])
+    key_schema_id: int = Field(0, description="Of the schema that has decoded the key")
+    value_schema_id: int = Field(0, description="Of the schema that has decoded the value")
 
 
 class Gap(Model):

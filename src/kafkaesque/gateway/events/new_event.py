@@ -6,26 +6,30 @@
 Only `value` must be there. A string is stored as its UTF-8 text, {"base64": "…"} as those bytes,
 null as null; an object, a list, a number, true or false as its JSON text without blanks. A key is
 read the same way. Headers are pairs in order, or an object. Numbers keep all their digits if they
-are whole. Pure. Above: write.py. Below: client/event_json.py.
+are whole. By a schema (`Shape`), a key or a value is any JSON that it takes; null stays null.
+Pure. Above: write.py. Below: client/event_json.py, client/json_encoder.py.
 """
 
 import json
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from kafkaesque.client.event_json import bytes_of
+from kafkaesque.client.json_encoder import JsonEncoder, UnfitError
 
 Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
 
+SCHEMA_NAMES = {"value_schema_id", "value_schema", "key_schema_id", "key_schema"}
 _MEMBERS = ("key", "value", "headers", "partition", "timestamp")
 _MAX_PARTITION = 2**31 - 1
 _MAX_TIMESTAMP = 2**63 - 1
 
 
 class InputError(ValueError):
-    """Nothing can be made of it: why, and where (line and column, or the number of an event)."""
+    """Nothing can be made of it: why, and where: line and column, the number of an event, or the
+    field that its schema does not take."""
 
-    def __init__(self, error: str, reason: str, **where: int) -> None:
+    def __init__(self, error: str, reason: str, **where: int | str) -> None:
         super().__init__(error, reason, where)
         self.error = error
         self.reason = reason
@@ -52,23 +56,39 @@ class NewEvent:
     timestamp: int | None = None
 
 
-def parse_body(body: bytes) -> NewEvent | list[NewEvent]:
-    """One event, or many: a list, or an object with a list named `events`."""
-    found = _parse_json(body)
-    if isinstance(found, dict) and found.keys() == {"events"}:
+class Shape(NamedTuple):
+    """What keys and values are encoded by; None: they are bytes as they are written."""
+
+    key: JsonEncoder | None = None
+    value: JsonEncoder | None = None
+
+
+AS_WRITTEN = Shape()
+
+
+def schemas_named(found: Any) -> dict[str, Any]:
+    """What an object with a list of events says of their schemas, beside them."""
+    if not isinstance(found, dict) or "events" not in found:
+        return {}
+    return {name: found[name] for name in SCHEMA_NAMES if name in found}
+
+
+def parse_events(found: Any, shape: Shape = AS_WRITTEN) -> NewEvent | list[NewEvent]:
+    """One event, or many: a list, or an object with a list named `events`. It is JSON by now."""
+    if isinstance(found, dict) and found.keys() - SCHEMA_NAMES == {"events"}:
         found = found["events"]
         if not isinstance(found, list):
             raise InputError("INVALID_EVENT", '"events" must be a list of events')
     if isinstance(found, list):
-        return [_numbered(each, number) for number, each in enumerate(found)]
-    return new_event(found)
+        return [_numbered(each, number, shape) for number, each in enumerate(found)]
+    return new_event(found, shape)
 
 
-def parse_line(line: bytes) -> NewEvent:
-    return new_event(_parse_json(line))
+def parse_line(line: bytes, shape: Shape = AS_WRITTEN) -> NewEvent:
+    return new_event(parse_json(line), shape)
 
 
-def new_event(found: Any) -> NewEvent:
+def new_event(found: Any, shape: Shape = AS_WRITTEN) -> NewEvent:
     if not isinstance(found, dict):
         raise InputError("INVALID_EVENT", 'an event is an object, as in {"key": "k", "value": "v"}')
     if unknown := [name for name in found if name not in _MEMBERS]:
@@ -80,8 +100,8 @@ def new_event(found: Any) -> NewEvent:
     if "value" not in found:
         raise InputError("INVALID_EVENT", 'the event has no "value": write null if that is meant')
     return NewEvent(
-        _bytes(found["value"], "value"),
-        _bytes(found.get("key"), "key"),
+        encoded(found["value"], "value", shape.value),
+        encoded(found.get("key"), "key", shape.key),
         _headers(found.get("headers")),
         whole_number(found.get("partition"), "partition", 0, _MAX_PARTITION),
         whole_number(found.get("timestamp"), "timestamp", 1, _MAX_TIMESTAMP),
@@ -96,15 +116,28 @@ def whole_number(value: Any, name: str, least: int, most: int) -> int | None:
     return value
 
 
-def _numbered(found: Any, number: int) -> NewEvent:
+def encoded(value: Any, name: str, encoder: JsonEncoder | None) -> bytes | None:
+    """A key or a value of an event, which is JSON."""
+    if encoder is None:
+        return _bytes(value, name)
+    if value is None:
+        return None
     try:
-        return new_event(found)
+        return encoder.encode(value)
+    except UnfitError as error:
+        where = {} if error.field is None else {"field": error.field}
+        raise InputError("INVALID_RECORD", f"{name}: {error}", **where) from None
+
+
+def _numbered(found: Any, number: int, shape: Shape) -> NewEvent:
+    try:
+        return new_event(found, shape)
     except InputError as error:
         reason = f"{error.reason}; none of the events was sent"
-        raise InputError(error.error, reason, event=number) from None
+        raise InputError(error.error, reason, **error.where, event=number) from None
 
 
-def _parse_json(text: bytes) -> Any:
+def parse_json(text: bytes) -> Any:
     try:
         return json.loads(text.decode(), parse_constant=_no_constant)
     except UnicodeDecodeError as error:

@@ -17,12 +17,12 @@ class Written(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """`where` is the line of the input, or the number of the event, if it has one."""
+    """`where` is the line of the input, the number of the event, the field, if it has one."""
 
     status: int
     error: str
     message: str
-    where: dict[str, int] | None = None
+    where: dict[str, Any] | None = None
 
 
 Outcome: TypeAlias = Written | Refused

@@ -14,8 +14,7 @@ import time
 from contextlib import aclosing
 from typing import Any, NamedTuple
 
-from kafkaesque.client.event_json import event_fields
-from kafkaesque.gateway.events.forms import gap_fields
+from kafkaesque.gateway.events.forms import Fields, gap_fields
 from kafkaesque.gateway.events.reading import Gap, Match, Reading
 from kafkaesque.gateway.events.stats import Stats
 from kafkaesque.records.record import Record
@@ -33,7 +32,12 @@ class Page(NamedTuple):
 
 
 async def read_page(
-    reading: Reading, limit: int, wait_s: float, stats: Stats, stopping: asyncio.Event
+    reading: Reading,
+    limit: int,
+    wait_s: float,
+    stats: Stats,
+    stopping: asyncio.Event,
+    fields: Fields,
 ) -> Page:
     events: list[dict[str, Any]] = []
     gaps: list[dict[str, Any]] = []
@@ -42,7 +46,7 @@ async def read_page(
     async with aclosing(reading.items(min(wait_s, _LOOK_S) or _LOOK_S)) as items:
         async for item in items:
             if isinstance(item, Match):
-                events.append(event_fields(*item.place, item.record))
+                events.append(fields(*item.place, item.record))
                 size += _size(item.record)
                 if len(events) == limit or size >= MAX_BYTES:
                     break

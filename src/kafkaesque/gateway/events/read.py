@@ -14,7 +14,6 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
 
-from kafkaesque.client.event_json import event_fields
 from kafkaesque.client.filters import FilterError, Predicate, parse
 from kafkaesque.errors import ErrorCode
 from kafkaesque.gateway.access import Grant
@@ -32,6 +31,10 @@ router = APIRouter(tags=["Events"])
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,249}", re.ASCII)
 _MAX_TOPICS = 100
+_DECODE = (
+    "`json`: keys and values that have a schema are what they say, with `key_schema_id` and "
+    "`value_schema_id` beside them"
+)
 PAGE_LIMIT = 100
 MAX_PAGE_LIMIT = 10_000
 MAX_WAIT_S = 60.0
@@ -94,6 +97,7 @@ async def read_events(
     wait: Annotated[
         float, Query(ge=0, le=MAX_WAIT_S, description="Seconds that an empty page may take")
     ] = 0,
+    decode: Annotated[Literal["none", "json"], Query(description=_DECODE)] = "none",
     until: Annotated[
         Literal["end"] | None, Query(description="A stream ends when all is read that was there")
     ] = None,
@@ -104,8 +108,10 @@ async def read_events(
         None if key is None else frozenset(each.encode() for each in key),
         None if prefix is None else prefix.encode(),
         None if where is None else _predicate(where),
+        decode == "json",
     )
     _require_grant(grant, want)
+    fields = gateway.fields(want)
     form = chosen_form(request.headers.get("accept", ""))
     is_bounded = until is not None or form not in (SSE, NDJSON)
     begin = _start(
@@ -113,16 +119,18 @@ async def read_events(
         last_event_id_header or last_event_id,
         start or ("earliest" if is_bounded else "latest"),
     )
-    reading = open_reading(gateway.config, want, begin)
+    reading = open_reading(gateway.config, want, begin, gateway.schemas)
     if form in (SSE, NDJSON):
         config = gateway.config
-        shape = ServerSentEvents(config.retry_ms) if form == SSE else Lines()
+        shape = ServerSentEvents(config.retry_ms, fields) if form == SSE else Lines(fields)
         span = Span(limit, until is not None, config.keep_alive_s)
         return StreamAnswer(gateway.streams, reading, shape, span)
     with gateway.streams.place():
         async with reading as opened:
             most = min(limit or PAGE_LIMIT, MAX_PAGE_LIMIT)
-            page = await read_page(opened, most, wait, gateway.stats, gateway.streams.stopping)
+            page = await read_page(
+                opened, most, wait, gateway.stats, gateway.streams.stopping, fields
+            )
     following = _following(request, page.position)
     return JSONResponse({**page._asdict(), "next": following})
 
@@ -131,6 +139,7 @@ async def read_events(
     "/topics/{topic}/partitions/{partition}/events/{offset}",
     summary="Read one event",
     response_model=Event,
+    response_model_exclude_unset=True,
     responses=problems(400, 403, 404, 503),
 )
 async def read_event(
@@ -139,11 +148,14 @@ async def read_event(
     topic: str,
     partition: Annotated[int, Path(ge=0, le=2**31 - 1)],
     offset: Annotated[int, Path(ge=0, le=2**63 - 1)],
+    decode: Annotated[Literal["none", "json"], Query(description=_DECODE)] = "none",
 ) -> dict[str, Any]:
     """One event by its place. If there is none at that offset, the answer says which there are."""
-    want = Want(_topics(topic, []), frozenset([partition]))
+    want = Want(_topics(topic, []), frozenset([partition]), decodes=decode == "json")
     _require_grant(grant, want)
-    async with open_reading(gateway.config, want, Offset(offset)) as reading:
+    fields = gateway.fields(want)
+    start = Offset(offset)
+    async with open_reading(gateway.config, want, start, gateway.schemas) as reading:
         ((place, first),) = reading.firsts.items()
         end = reading.ends[place]
         if not first <= offset < end:
@@ -156,7 +168,7 @@ async def read_event(
             if isinstance(item, Match):
                 if item.record.offset == offset:
                     gateway.stats.delivered += 1
-                    return event_fields(*item.place, item.record)
+                    return fields(*item.place, item.record)
                 break
             if isinstance(item, Gap):
                 break

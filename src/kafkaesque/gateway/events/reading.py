@@ -5,18 +5,22 @@ offsets of each partition, a gap where retention has been faster than the reader
 whenever there is nothing at hand. `vector` says at every item where to go on after it. What is not
 asked for is not fetched, but for one fetch ahead: a slow client costs that and no more.
 
-A topic that grows is followed: its new partitions are read from their first event on.
-Above: read.py, streams.py. Below: client/fetch.py, want.py, start.py.
+A topic that grows is followed: its new partitions are read from their first event on. With
+schemas, those that are not known are learnt before anything of a fetch is looked at. A filter looks
+at the records of a large fetch together, in a thread, where that can be (client/matching.py).
+Above: read.py, streams.py. Below: client/fetch.py, want.py, start.py, ../schemas.py.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from enum import Enum
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from kafkaesque.client.connection import ClusterError
 from kafkaesque.client.fetch import EARLIEST, LATEST, Fetched, Fetcher
+from kafkaesque.client.filters import Predicate
+from kafkaesque.client.matching import Matcher
 from kafkaesque.client.vectors import Vector
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.gateway.events.config import EventsConfig
@@ -26,6 +30,11 @@ from kafkaesque.gateway.events.want import Want
 from kafkaesque.records.record import Record
 from kafkaesque.types import TopicPartition
 
+if TYPE_CHECKING:
+    from kafkaesque.gateway.schemas import Schemas
+
+_MANY = 1000
+"""Records that are worth a thread, and columns."""
 _TURN = 256
 """Records that are looked at before others have a turn of the loop."""
 
@@ -66,10 +75,13 @@ class Reading:
         *,
         firsts: Offsets,
         ends: Offsets,
+        schemas: "Schemas | None" = None,
     ) -> None:
         self.vector = Vector(starts, want.topic)
         self._fetcher = fetcher
         self._want = want
+        self._schemas = schemas if want.reads_value else None
+        self._matcher = None if want.where is None else _matcher(want.where, self._schemas)
         self.firsts = firsts
         self.ends = ends
         self._gaps = gaps
@@ -94,8 +106,12 @@ class Reading:
                     yield self._gap(fetched)
                     continue
                 place = fetched.place
-                for number, record in enumerate(fetched.records(), 1):
-                    if self._want.matches(place, record):
+                records: Iterable[Record] = fetched.records()
+                if self._schemas is not None:
+                    records = await self._learn(self._schemas, list(records))
+                together = await self._found_together(fetched)
+                for number, record in enumerate(records if together is None else together, 1):
+                    if together is not None or self._want.matches(place, record, self._schemas):
                         self.vector.move(place, record.offset + 1)
                         yield Match(place, record)
                     if number % _TURN == 0:
@@ -118,6 +134,23 @@ class Reading:
             self._fetching.cancel()
             await asyncio.wait({self._fetching})
 
+    async def _learn(self, schemas: "Schemas", records: list[Record]) -> list[Record]:
+        data = [record.value for record in records]
+        if self._want.decodes:
+            data += [record.key for record in records]
+        if ids := schemas.missing(data):
+            await schemas.learn(ids)
+        return records
+
+    async def _found_together(self, fetched: Fetched) -> list[Record] | None:
+        """All that is wanted of a fetch, if columns can tell."""
+        if self._matcher is None or not self._matcher.is_worth_columns(fetched, _MANY):
+            return None
+        found = await asyncio.to_thread(self._matcher.by_columns, fetched)
+        if found is None:
+            return None
+        return [record for record in found[1] if self._want.matches_key(record.key)]
+
     async def _fetch(self, quiet_s: float) -> list[Fetched]:
         """Nothing, if nothing comes in time: the fetch goes on."""
         if self._fetching is None:
@@ -139,8 +172,16 @@ class Reading:
         return gap
 
 
+def _matcher(where: Predicate, schemas: "Schemas | None") -> Matcher:
+    if schemas is None:
+        return Matcher(where)
+    return Matcher(where, schemas.decoder, schemas.registry)
+
+
 @asynccontextmanager
-async def open_reading(config: EventsConfig, want: Want, start: Start) -> AsyncIterator[Reading]:
+async def open_reading(
+    config: EventsConfig, want: Want, start: Start, schemas: "Schemas | None" = None
+) -> AsyncIterator[Reading]:
     async with Fetcher(config.connection, max_bytes=config.fetch_bytes) as fetcher:
         places = await _places(fetcher, want)
         if not places:
@@ -151,7 +192,7 @@ async def open_reading(config: EventsConfig, want: Want, start: Start) -> AsyncI
         firsts = await _offsets(fetcher, places, EARLIEST)
         ends = await _offsets(fetcher, places, LATEST)
         starts, gaps = await _starts(fetcher, start, firsts, ends)
-        reading = Reading(fetcher, want, starts, gaps, firsts=firsts, ends=ends)
+        reading = Reading(fetcher, want, starts, gaps, firsts=firsts, ends=ends, schemas=schemas)
         growth = asyncio.create_task(reading.follow_growth(config.metadata_interval_s))
         try:
             yield reading

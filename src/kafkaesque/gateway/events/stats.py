@@ -20,6 +20,7 @@ class Stats:
         self.refused = 0
         self.delivered = 0
         self.gaps = 0
+        self.undecodable = 0
         self.streams = 0
         """Open now."""
         self.streams_refused = 0
@@ -48,6 +49,11 @@ class Stats:
                 _counter("events_delivered_total", "Events given to readers.", self.delivered),
                 _counter(
                     "gaps_total", "Gaps that readers were told of: retention was faster.", self.gaps
+                ),
+                _counter(
+                    "undecodable_total",
+                    "Values and keys that name a schema and could not be decoded by it.",
+                    self.undecodable,
                 ),
                 gauge("kafkaesque_gateway_streams", "Streams open now.", self.streams),
                 _counter(

@@ -6,18 +6,19 @@
     anything else, nothing  the body is the value; key and headers are in Kafkaesque-… headers
 
 Many events in JSON are read completely before the first is sent: a mistake in one means that none
-was. Lines are independent: one that cannot be read has its error in its place.
-Below: new_event.py, bodies.py, writer.py.
+was. Lines are independent: one that cannot be read has its error in its place. With a schema
+(encoders.py), keys and values are JSON that it takes, whichever way they come.
+Below: new_event.py, bodies.py, encoders.py, writer.py.
 """
 
 import base64
 import binascii
 import tempfile
 from collections.abc import AsyncIterator, Iterable
-from typing import IO, Annotated
+from typing import IO, Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from kafkaesque.gateway.events.bodies import Line, lines_of, whole_body
@@ -27,8 +28,12 @@ from kafkaesque.gateway.events.new_event import (
     Headers,
     InputError,
     NewEvent,
-    parse_body,
+    Shape,
+    encoded,
+    parse_events,
+    parse_json,
     parse_line,
+    schemas_named,
     whole_number,
 )
 from kafkaesque.gateway.events.outcomes import Outcome, Refused, Tally, Written, fields
@@ -55,12 +60,29 @@ async def write_events(
     request: Request,
     gateway: TheGateway,
     grant: TheGrant,
+    value_schema_id: Annotated[
+        int | None, Query(description="Of the schema to encode values by: they are JSON then")
+    ] = None,
+    value_schema: Annotated[
+        str | None, Query(description="The same, by subject: its latest version")
+    ] = None,
+    schema_id: Annotated[int | None, Query(description="As `value_schema_id`")] = None,
+    schema: Annotated[str | None, Query(description="As `value_schema`")] = None,
+    key_schema_id: Annotated[int | None, Query(description="The same, of keys")] = None,
+    key_schema: Annotated[str | None, Query(description="The same, of keys")] = None,
 ) -> Response:
     require_write(grant, topic)
+    named = {
+        "value_schema_id": value_schema_id if schema_id is None else schema_id,
+        "value_schema": value_schema if schema is None else schema,
+        "key_schema_id": key_schema_id,
+        "key_schema": key_schema,
+    }
+    names = {name: value for name, value in named.items() if value is not None}
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     await gateway.require_topic(topic)
     if content_type in _LINES:
-        return await _write_lines(topic, request, gateway)
+        return await _write_lines(topic, request, gateway, await gateway.encoders.shape(names))
     if content_type in _FORMS:
         raise ProblemError(
             415,
@@ -70,12 +92,22 @@ async def write_events(
         )
     body = await whole_body(request, gateway.config.max_body_bytes)
     try:
-        found = parse_body(body) if content_type == JSON else _as_it_is(request, body)
+        if content_type == JSON:
+            found = await _parsed(body, names, gateway)
+        else:
+            found = _as_it_is(request, body, await gateway.encoders.shape(names))
     except InputError as error:
         raise ProblemError(400, error.error, str(error), more=error.where) from None
     if isinstance(found, NewEvent):
         return _one_answer(*await gateway.writer.send(topic, [found]))
     return _many_answers(await gateway.writer.send(topic, found))
+
+
+async def _parsed(
+    body: bytes, names: dict[str, Any], gateway: Gateway
+) -> NewEvent | list[NewEvent]:
+    found = parse_json(body)
+    return parse_events(found, await gateway.encoders.shape(names | schemas_named(found)))
 
 
 def _one_answer(outcome: Outcome) -> JSONResponse:
@@ -90,14 +122,14 @@ def _many_answers(outcomes: list[Outcome]) -> JSONResponse:
     return JSONResponse({"results": results, "failed": tally.failed}, tally.status)
 
 
-async def _write_lines(topic: str, request: Request, gateway: Gateway) -> Response:
+async def _write_lines(topic: str, request: Request, gateway: Gateway, shape: Shape) -> Response:
     """The answers wait in a file until the body has ended: many clients read only then, and the
     status depends on all of them."""
     answers: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115
     tally = Tally()
     try:
         async for lines in lines_of(request.stream(), gateway.config.max_body_bytes):
-            _keep(answers, await _send_lines(topic, lines, gateway), tally)
+            _keep(answers, await _send_lines(topic, lines, gateway, shape), tally)
     except ProblemError as problem:
         refusal = Refused(problem.status, problem.error, problem.message, dict(problem.more))
         _keep(answers, [refusal], tally)
@@ -108,12 +140,14 @@ async def _write_lines(topic: str, request: Request, gateway: Gateway) -> Respon
     return StreamingResponse(_contents(answers), tally.status, media_type=NDJSON)
 
 
-async def _send_lines(topic: str, lines: list[Line], gateway: Gateway) -> list[Outcome]:
+async def _send_lines(
+    topic: str, lines: list[Line], gateway: Gateway, shape: Shape
+) -> list[Outcome]:
     outcomes: list[Outcome | None] = []
     events: list[NewEvent] = []
     for line in lines:
         try:
-            events.append(parse_line(line.text))
+            events.append(parse_line(line.text, shape))
             outcomes.append(None)
         except InputError as error:
             found = error.in_line(line.number)
@@ -135,12 +169,13 @@ async def _contents(file: IO[bytes]) -> AsyncIterator[bytes]:
             yield chunk
 
 
-def _as_it_is(request: Request, body: bytes) -> NewEvent:
+def _as_it_is(request: Request, body: bytes, shape: Shape) -> NewEvent:
     raw = request.headers.raw
     given = dict(raw)
+    key = _key(given)
     return NewEvent(
-        body,
-        _key(given),
+        body if shape.value is None else encoded(parse_json(body), "value", shape.value),
+        key if shape.key is None or key is None else encoded(_key_json(key), "key", shape.key),
         _headers(raw),
         _number(given, b"partition", 0, 2**31 - 1),
         _number(given, b"timestamp", 1, 2**63 - 1),
@@ -154,6 +189,14 @@ def _key(given: dict[bytes, bytes]) -> bytes | None:
         return base64.b64decode(given[_KEY_BASE64], validate=True)
     except binascii.Error as error:
         raise InputError("INVALID_EVENT", f"Kafkaesque-Key-Base64: {error}") from None
+
+
+def _key_json(key: bytes) -> Any:
+    """In a header nobody quotes a text."""
+    try:
+        return parse_json(key)
+    except InputError:
+        return key.decode(errors="replace")
 
 
 def _headers(raw: Iterable[tuple[bytes, bytes]]) -> Headers:

@@ -8,12 +8,14 @@ sent; nobody waits for it. What retention has removed meanwhile is told as a gap
 
 The feed and the readers run on one event loop. A reader never shows what the feed has not shown,
 and when a subscription is where the feed is, it becomes live: nothing is missing, nothing comes
-twice. Above: hub.py. Below: stream.py, client/fetch.py.
+twice. Schemas that are not known are learnt before anything of a chunk is shown.
+Above: hub.py. Below: stream.py, client/fetch.py, ../schemas.py.
 """
 
 import asyncio
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from kafkaesque.client.fetch import Fetched, Fetcher
 from kafkaesque.errors import ErrorCode
@@ -23,6 +25,9 @@ from kafkaesque.gateway.fanout.stream import Stream
 from kafkaesque.gateway.fanout.subscription import Subscription
 from kafkaesque.records.record import Record
 from kafkaesque.types import TopicPartition
+
+if TYPE_CHECKING:
+    from kafkaesque.gateway.schemas import Schemas
 
 _SLICE_BYTES = 64 << 10
 _OVERHEAD_BYTES = 100
@@ -39,7 +44,9 @@ class CatchUp:
         fetcher: Callable[[], Fetcher],
         flush: Callable[[], None],
         stats: Stats,
+        schemas: "Schemas | None" = None,
     ) -> None:
+        self._schemas = schemas
         self._streams = streams
         self._fetcher = fetcher
         self._flush = flush
@@ -122,6 +129,7 @@ class CatchUp:
             await asyncio.sleep(1)
             return False
         records = list(fetched.records())
+        await self._learn(stream, records)
         members = {
             each: None
             for each in stream.lagging.get(partition, ())
@@ -134,6 +142,15 @@ class CatchUp:
                 return any(_position(each, partition) >= 0 for each in members)
             members = await self._wait_for(everybody, partition)
         return False
+
+    async def _learn(self, stream: Stream, records: Sequence[Record]) -> None:
+        if self._schemas is None or not stream.reading_values:
+            return
+        data = [record.value for record in records]
+        if stream.reading_keys:
+            data += [record.key for record in records]
+        if ids := self._schemas.missing(data):
+            await self._schemas.learn(ids)
 
     async def _show(
         self,

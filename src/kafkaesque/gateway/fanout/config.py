@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kafkaesque.client.connection import Address, Connection
+from kafkaesque.client.registry_address import RegistryAddress
 
 _WEB = Address("127.0.0.1", 8083)
 _TCP = Address("127.0.0.1", 8084)
@@ -19,6 +20,8 @@ class FanoutConfig:
     workers: int = 1
     tls_cert: Path | None = None
     tls_key: Path | None = None
+    registry: RegistryAddress | None = None
+    """Whose schemas explain values; without one they are what their bytes are."""
     tokens: Path | None = None
     """Who may read what (access.py); without it everybody everything."""
     origins: tuple[str, ...] = ()

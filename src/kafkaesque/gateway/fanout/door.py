@@ -9,16 +9,20 @@ import asyncio
 import logging
 import time
 from collections.abc import Coroutine, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kafkaesque.gateway.access import Access, Grant
 from kafkaesque.gateway.fanout.client import Client
 from kafkaesque.gateway.fanout.config import FanoutConfig
+from kafkaesque.gateway.fanout.decoded_encodings import DecodedEncodings
 from kafkaesque.gateway.fanout.hub import Hub
-from kafkaesque.gateway.fanout.joining import Joining
+from kafkaesque.gateway.fanout.joining import Joining, SubscribeError
 from kafkaesque.gateway.fanout.limits import Limits
 from kafkaesque.gateway.fanout.siblings import Siblings
 from kafkaesque.gateway.fanout.stats import Slow, Stats
+
+if TYPE_CHECKING:
+    from kafkaesque.gateway.schemas import Schemas
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +37,8 @@ class Door:
         self.siblings = siblings
         self.access = access
         self.stats = Stats(siblings.worker, siblings.starts, slow=self._slow, topics=self._topics)
-        self.hub = Hub(config, self.stats)
+        self.hub = Hub(config, self.stats, self._schemas())
+        self._decoding = None if self.hub.schemas is None else DecodedEncodings(self.hub.schemas)
         self.joining = Joining(self.hub)
         self.limits = Limits(config, time.monotonic)
         self.clients: dict[Client, None] = {}
@@ -41,6 +46,15 @@ class Door:
         self.newcomers: dict[asyncio.Transport, float] = {}
         """Connections that have not said what they want, and since when."""
         self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def decoding(self) -> DecodedEncodings:
+        """Raises SubscribeError if nothing can be decoded here."""
+        if self._decoding is None:
+            raise SubscribeError(
+                "nothing is decoded here: start the fan-out with --registry, or leave decode out"
+            )
+        return self._decoding
 
     def came(self, client: Client) -> None:
         """After `limits.admit`. It has a while to say what it wants."""
@@ -139,6 +153,13 @@ class Door:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             logger.error("a request failed", exc_info=error)
+
+    def _schemas(self) -> "Schemas | None":
+        if self.config.registry is None:
+            return None
+        from kafkaesque.gateway.schemas import opened
+
+        return opened(self.config.registry, self.stats)
 
     def _slow(self) -> list[Slow]:
         return [

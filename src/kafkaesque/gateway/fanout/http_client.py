@@ -14,7 +14,7 @@ import asyncio
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final, cast
 
-from kafkaesque.client.v1 import SUBPROTOCOL
+from kafkaesque.client.v1 import SUBPROTOCOL, Decode
 from kafkaesque.gateway.access import bearer_token
 from kafkaesque.gateway.fanout import pages, websocket
 from kafkaesque.gateway.fanout.client import Client, peer_of
@@ -26,8 +26,9 @@ from kafkaesque.gateway.fanout.http_head import (
     parse_head,
     response,
 )
+from kafkaesque.gateway.fanout.joining import SubscribeError
 from kafkaesque.gateway.fanout.sample_client import GREETING, SampleClient
-from kafkaesque.gateway.fanout.sse_client import SseClient, query_of
+from kafkaesque.gateway.fanout.sse_client import SseClient, decode_of, query_of
 from kafkaesque.gateway.fanout.v1_client import V1WebSocket
 from kafkaesque.gateway.origins import origin_allowed
 
@@ -81,8 +82,11 @@ class HttpClient(asyncio.Protocol):
         allow_origin = self._checked_origin(request)
         match request.path:
             case "/ws":
+                client = SampleClient(
+                    self._door, self._address, decodes=decode_of(request) is Decode.JSON
+                )
                 answer = websocket.accept(request, None) + GREETING
-                self._become(SampleClient(self._door, self._address), request, answer, rest)
+                self._become(client, request, answer, rest)
             case "/v1":
                 ours = SUBPROTOCOL if SUBPROTOCOL in websocket.subprotocols(request) else None
                 answer = websocket.accept(request, ours)
@@ -118,6 +122,8 @@ class HttpClient(asyncio.Protocol):
         if request.method != "GET":
             raise BadRequestError(405, "there is only GET here", {"Allow": "GET"})
         query = query_of(request)
+        if query.decode is Decode.JSON:
+            self._require_decoding(allow_origin)
         client = SseClient(self._door, self._address)
         self._become(client, request, b"", b"")
         if client.is_closing:
@@ -128,6 +134,12 @@ class HttpClient(asyncio.Protocol):
                 client.end(1008, "")
                 return
         self._door.spawn(client.begin(query, allow_origin))
+
+    def _require_decoding(self, allow_origin: dict[str, str]) -> None:
+        try:
+            _ = self._door.decoding
+        except SubscribeError as error:
+            raise BadRequestError(400, str(error), allow_origin) from None
 
     def _become(self, client: Client, request: Request, answer: bytes, rest: bytes) -> None:
         """From now on the client hears what the transport tells, and is the one admitted."""

@@ -7,14 +7,18 @@ wants. A record is shown to the index of its topic, encoded once per form, and p
 that match; after a slice of a few milliseconds each of them writes what it was given in one piece,
 and the loop has its turn. A client that is slow never holds up the feed: the policies of its
 subscriptions say what becomes of it (client.py). New topics and partitions are looked for.
-Above: door.py, joining.py. Below: stream.py, catch_up.py, lookout.py, client/fetch.py.
+
+Where somebody wants to know what values say, a record whose schema is not known yet holds up its
+partition, and no other: the partition is forgotten, the schema learnt, and the feed goes on with
+that very record.
+Above: door.py, joining.py. Below: stream.py, catch_up.py, lookout.py, client/fetch.py, ../schemas.
 """
 
 import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -35,6 +39,7 @@ from kafkaesque.types import TopicPartition
 
 if TYPE_CHECKING:
     from kafkaesque.gateway.fanout.client import Client
+    from kafkaesque.gateway.schemas import Schemas
 
 logger = logging.getLogger(__name__)
 
@@ -44,12 +49,19 @@ _CATCH_UP_BYTES = 256 << 10
 """How much a catch-up reader asks for at a time: what slow clients leave is read again."""
 _AGAIN_SECONDS = 1.0
 """How soon to try again what the cluster refuses."""
+_MOST_IDS = 100
+"""Schemas that are learnt before a partition goes on."""
 
 
 class Hub:
-    def __init__(self, config: FanoutConfig, stats: Stats) -> None:
+    """`schemas` are a registry's; without one nothing is decoded."""
+
+    def __init__(
+        self, config: FanoutConfig, stats: Stats, schemas: "Schemas | None" = None
+    ) -> None:
         self.config = config
         self.stats = stats
+        self.schemas = schemas
         self.ring = Ring(config.ring_bytes)
         self.dirty: list[Client] = []
         """Clients that were given something since the last flush."""
@@ -58,9 +70,10 @@ class Hub:
         self.fetcher = self._new_fetcher()
         self.lookout = Lookout(self.fetcher, stats, self._see)
         self._catch_up = CatchUp(
-            self.streams, partial(self._new_fetcher, _CATCH_UP_BYTES), self.flush, stats
+            self.streams, partial(self._new_fetcher, _CATCH_UP_BYTES), self.flush, stats, schemas
         )
         self._adjusting: asyncio.Task[None] | None = None
+        self._tasks: asyncio.TaskGroup | None = None
         self._shown: list[int] = []
 
     async def run(self) -> None:
@@ -69,9 +82,12 @@ class Hub:
             await self.lookout.begin()
             self.is_ready.set()
             async with asyncio.TaskGroup() as group:
+                self._tasks = group
                 group.create_task(self._feed())
                 group.create_task(self._look_regularly())
                 group.create_task(self._catch_up.run(self.config.catch_up_readers))
+                if self.schemas is not None:
+                    group.create_task(self.schemas.run())
 
     def wake(self) -> None:
         """Somebody can take more, or wants what was before."""
@@ -172,8 +188,11 @@ class Hub:
         feed.high_watermark = fetched.high_watermark
         since = time.perf_counter()
         count = 0
-        for record in fetched.records():
+        records = fetched.records()
+        for record in records:
             feed.next = record.offset
+            if stream.reading_values and self._must_learn(stream, partition, record, records):
+                break
             if stream.learns and stream.placement.seen.get(record.key) != partition:
                 self._learn(stream, partition, record)
             self._show(stream, partition, record)
@@ -185,10 +204,41 @@ class Hub:
                 if stream.feeds.get(partition) is not feed:
                     return
                 since = time.perf_counter()
-        feed.next = fetched.next_offset
+        else:
+            feed.next = fetched.next_offset
         self.stats.records += count
         if partition in stream.lagging:
             self.wake()
+
+    def _must_learn(
+        self, stream: Stream, partition: int, record: Record, following: Iterator[Record]
+    ) -> bool:
+        """Whether a schema is not known yet: then the partition goes on once it is.
+
+        Nothing is awaited here, and `feed.next` is the record's: whoever joins, pauses or asks for
+        a position meanwhile finds what is true.
+        """
+        ids = self._missing(stream, record)
+        if not ids:
+            return False
+        for each in following:
+            if len(ids) >= _MOST_IDS:
+                break
+            ids |= self._missing(stream, each)
+        self.fetcher.forget(TopicPartition(stream.topic, partition))
+        assert self._tasks is not None
+        self._tasks.create_task(self._go_on_knowing(stream, partition, ids))
+        return True
+
+    def _missing(self, stream: Stream, record: Record) -> set[int]:
+        assert self.schemas is not None
+        keys = (record.key,) if stream.reading_keys else ()
+        return self.schemas.missing((record.value, *keys))
+
+    async def _go_on_knowing(self, stream: Stream, partition: int, ids: set[int]) -> None:
+        assert self.schemas is not None
+        await self.schemas.learn(ids)
+        self._try_again(stream, partition)
 
     def _learn(self, stream: Stream, partition: int, record: Record) -> None:
         if stream.observe(record.key, partition):

@@ -3,13 +3,14 @@
 A subscription stands in one place, the most selective that it allows: by key, by prefix, by header,
 by its predicate, or among those who take everything. What else it asks for is checked when it is
 found there. A record costs a look-up in each kind of place that is in use, and its matches, however
-many subscriptions there are. Pure. Above: stream.py. Below: wants.py, client/filters.
+many subscriptions there are. With a decoder, predicates see decoded values; nothing is asked for
+here. Pure. Above: stream.py. Below: wants.py, client/filters.
 """
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from kafkaesque.client.filters import PredicateIndex, Subject
+from kafkaesque.client.filters import Documents, PredicateIndex, Subject
 from kafkaesque.records.record import Record
 
 if TYPE_CHECKING:
@@ -19,8 +20,9 @@ K = TypeVar("K")
 
 
 class Interests:
-    def __init__(self, topic: str) -> None:
+    def __init__(self, topic: str, decoder: Documents | None = None) -> None:
         self._topic = topic
+        self._decoder = decoder
         self._everything: dict[Subscription, None] = {}
         self._by_key: dict[bytes, tuple[Subscription, ...]] = {}
         self._by_prefix: dict[int, dict[bytes, list[Subscription]]] = {}
@@ -82,7 +84,7 @@ class Interests:
             for header in dict.fromkeys(record.headers):
                 unsure += self._by_header.get(header, ())
         if unsure or self._predicates:
-            subject = Subject(self._topic, partition, record)
+            subject = Subject(self._topic, partition, record, self._decoder)
             found += [each for each in unsure if each.wants.matches_beside_key(subject)]
             if self._predicates:
                 found += self._by_predicate.matches(subject)

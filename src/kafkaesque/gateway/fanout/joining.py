@@ -80,11 +80,12 @@ class Joining:
         encoder: Encoder,
         policy: Policy = Policy.DROP_OLDEST,
         buffer: int | None = None,
+        decodes: bool = False,
     ) -> Subscription:
         """Subscribe, without waiting. Whatever comes after its position will be shown."""
         stream, wants, given = prepared
         limit = min(buffer or self._hub.config.buffer, self._hub.config.buffer)
-        subscription = Subscription(number, client, stream, wants, encoder, policy, limit)
+        subscription = Subscription(number, client, stream, wants, encoder, policy, limit, decodes)
         stream.add(subscription, stream.heads, given)
         self._hub.stats.subscriptions += 1
         self._hub.wake()
@@ -105,7 +106,7 @@ class Joining:
             raise SubscribeError(f"there is no topic {topic!r}: create it, or correct its name")
         stream = self._hub.streams.get(topic)
         if stream is None:
-            stream = self._hub.streams[topic] = Stream(topic, partitions)
+            stream = self._hub.streams[topic] = Stream(topic, partitions, self._hub.schemas)
         return stream
 
     async def _given(self, stream: Stream, start: Start) -> Mapping[int, int]:

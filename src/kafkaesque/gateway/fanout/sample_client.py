@@ -5,6 +5,7 @@
     server  binary  dave                            one message with the key,
             binary  Hey, Dave, did you get this?    one with the value; and so on
 
+`/ws?decode=json` sends JSON in place of keys and values that have a schema.
 A null key is an empty message, and matched by * alone; a null value is an empty message. There is
 no word for what a slow client missed: it gets the newest. An answer that cannot be served closes
 the connection with 1008 and the reason. Above: http_client.py. Below: websocket_client.py.
@@ -28,10 +29,11 @@ _NUMBER = 0
 
 
 class SampleClient(WebSocketClient):
-    __slots__ = ("_has_answered",)
+    __slots__ = ("_decodes", "_has_answered")
 
-    def __init__(self, door: "Door", address: str) -> None:
+    def __init__(self, door: "Door", address: str, *, decodes: bool = False) -> None:
         super().__init__(door, address)
+        self._decodes = decodes
         self._has_answered = False
 
     def message(self, frame: Frame) -> None:
@@ -58,8 +60,12 @@ class SampleClient(WebSocketClient):
             self.end(1008, reason)
             return
         try:
+            encoder = self.door.decoding.sample if self._decodes else sample
             prepared = await self.door.joining.prepare(topic, wants)
         except SubscribeError as error:
             self.end(1013 if isinstance(error, AwayError) else 1008, str(error))
         else:
-            self.welcome(self.door.joining.join(prepared, _NUMBER, self, sample))
+            subscription = self.door.joining.join(
+                prepared, _NUMBER, self, encoder, decodes=self._decodes
+            )
+            self.welcome(subscription)

@@ -5,7 +5,7 @@
 One filter, for one topic or several. Every message has an `id` that says where all partitions are
 (client/vectors.py), and a client that comes back with it as `Last-Event-ID` goes on there. The
 messages `subscribed`, `gap` and `error` are events of those names. Whoever does not want the
-default says `from`, `policy` and `buffer` as in kafkaesque.v1.
+default says `from`, `policy`, `buffer` and `decode` as in kafkaesque.v1.
 Above: http_client.py. Below: client.py, encodings.py.
 """
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from kafkaesque.client.filters import FilterError, parse
-from kafkaesque.client.v1 import GapReason, Policy, Start
+from kafkaesque.client.v1 import Decode, GapReason, Policy, Start
 from kafkaesque.client.vectors import parse_vector
 from kafkaesque.gateway.fanout import encodings
 from kafkaesque.gateway.fanout.client import Client, Range
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kafkaesque.gateway.fanout.door import Door
 
 _KNOWN: Final = {
-    *("topic", "key", "prefix", "header", "where", "from", "policy", "buffer"),
+    *("topic", "key", "prefix", "header", "where", "from", "policy", "buffer", "decode"),
     *("access_token", "last_event_id"),
 }
 _HEADERS: Final = {
@@ -51,6 +51,7 @@ class Query:
     starts: dict[str, Start]
     policy: Policy
     buffer: int | None
+    decode: Decode
 
 
 def query_of(request: Request) -> Query:
@@ -69,11 +70,20 @@ def query_of(request: Request) -> Query:
             _starts(topics, resumed or _one(given, "from") or "latest"),
             _policy(_one(given, "policy")),
             _buffer(_one(given, "buffer")),
+            decode_of(request),
         )
     except FilterError as error:
         raise BadRequestError(400, f"where: {error}") from None
     except ValueError as error:
         raise BadRequestError(400, str(error)) from None
+
+
+def decode_of(request: Request) -> Decode:
+    """Raises BadRequestError."""
+    given = request.query.get("decode", [Decode.NONE])
+    if len(given) > 1 or given[0] not in list(Decode):
+        raise BadRequestError(400, f"decode is one of {', '.join(Decode)}, not {given[-1]!r}")
+    return Decode(given[0])
 
 
 def _one(given: dict[str, list[str]], name: str) -> str | None:
@@ -152,7 +162,9 @@ class SseClient(Client):
     async def begin(self, query: Query, allow_origin: dict[str, str]) -> None:
         """All subscriptions begin at once: an id must have all topics from the first one on."""
         begin = head(200, {**_HEADERS, **allow_origin}) + _RETRY
+        decodes = query.decode is Decode.JSON
         try:
+            encoder = self.door.decoding.sse if decodes else _encode
             prepared = await self._prepare(query)
         except AwayError as error:
             # After any other status a browser would not come back.
@@ -167,7 +179,7 @@ class SseClient(Client):
         self.write(begin)
         for number, each in enumerate(prepared):
             subscription = self.door.joining.join(
-                each, number, self, _encode, query.policy, query.buffer
+                each, number, self, encoder, query.policy, query.buffer, decodes
             )
             position = subscription.stream.position(subscription)
             self._positions.append([position[partition] for partition in sorted(position)])

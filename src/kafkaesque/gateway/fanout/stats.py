@@ -40,6 +40,7 @@ COUNTERS = {
     "dropped": "Messages that slow clients have missed, and were told of.",
     "conflated": "Messages replaced by a newer one of the same key before they were sent.",
     "slow_disconnects": "Clients disconnected because they were slow.",
+    "undecodable": "Values and keys that name a schema and could not be decoded by it.",
 }
 HISTOGRAMS = {
     "latency": ("latency_seconds", "From a record's timestamp to the write to a client."),
@@ -79,7 +80,7 @@ class Stats:
         self.connections_total = self.refused = 0
         self.records = self.catch_up_records = self.bytes_fetched = 0
         self.delivered = self.delivered_bytes = 0
-        self.dropped = self.conflated = self.slow_disconnects = 0
+        self.dropped = self.conflated = self.slow_disconnects = self.undecodable = 0
         self.latency = Histogram(LATENCY_BOUNDS)
         self.loop_delay = Histogram(DELAY_BOUNDS)
 

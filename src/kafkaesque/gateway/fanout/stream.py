@@ -17,6 +17,7 @@ Above: hub.py, catch_up.py. Below: interests.py, placement.py, subscription.py.
 from collections import Counter
 from collections.abc import Mapping
 
+from kafkaesque.client.filters import Documents
 from kafkaesque.gateway.fanout.interests import Interests
 from kafkaesque.gateway.fanout.placement import Placement
 from kafkaesque.gateway.fanout.subscription import Subscription
@@ -41,10 +42,11 @@ class Feed:
 
 
 class Stream:
-    def __init__(self, topic: str, partitions: int) -> None:
+    def __init__(self, topic: str, partitions: int, decoder: Documents | None = None) -> None:
         self.topic = topic
         self.partitions = partitions
-        self.interests = Interests(topic)
+        self.interests = Interests(topic, decoder)
+        self._has_decoder = decoder is not None
         self.subscriptions: dict[Subscription, None] = {}
         self.feeds: dict[int, Feed] = {}
         self.placement = Placement(partitions)
@@ -58,6 +60,9 @@ class Stream:
         self.lagging: dict[int, dict[Subscription, None]] = {}
         """By partition: those who read what was before."""
         self._keyed = 0
+        self.reading_values = 0
+        """Subscriptions for whom it matters what values say by their schemas, if there are any."""
+        self.reading_keys = 0
 
     def wanted(self) -> set[int]:
         """The partitions that have to be read."""
@@ -87,6 +92,7 @@ class Stream:
         self.subscriptions[subscription] = None
         self.interests.add(subscription)
         self._count_keyed(subscription.wants.keys is not None)
+        self._count_reading(subscription, 1)
         self._settle(subscription)
         for partition, offset in given.items():
             if offset != self.feeds[partition].next:
@@ -96,6 +102,7 @@ class Stream:
         del self.subscriptions[subscription]
         self.interests.remove(subscription)
         self._count_keyed(-(subscription.wants.keys is not None))
+        self._count_reading(subscription, -1)
         self._unsettle(subscription)
         for partition in list(subscription.lag or ()):
             self.catch_up(subscription, partition)
@@ -180,6 +187,12 @@ class Stream:
         self._keyed += change
         is_open = self.partitions > 1 and not self.placement.is_contradicted
         self.learns = self._keyed > 0 and is_open
+
+    def _count_reading(self, subscription: Subscription, change: int) -> None:
+        if not self._has_decoder:
+            return
+        self.reading_keys += change * subscription.decodes
+        self.reading_values += change * (subscription.decodes or subscription.wants.reads_value)
 
     def _settle_anew(self) -> None:
         """Where keys are put is seen in a new light."""

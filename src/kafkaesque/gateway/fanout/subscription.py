@@ -24,6 +24,7 @@ class Subscription:
         "backlog",
         "buffer",
         "client",
+        "decodes",
         "dropped",
         "encoder",
         "homes",
@@ -46,6 +47,7 @@ class Subscription:
         encoder: Encoder,
         policy: Policy,
         buffer: int,
+        decodes: bool = False,
     ) -> None:
         self.id = number
         self.client = client
@@ -53,6 +55,8 @@ class Subscription:
         self.wants = wants
         self.is_checked_further = wants.is_checked_further
         self.encoder = encoder
+        self.decodes = decodes
+        """Whether its encoder shows what keys and values say, by their schemas."""
         self.policy = policy
         self.buffer = buffer
         self.start: Mapping[int, int] = {}

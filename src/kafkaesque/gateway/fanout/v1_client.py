@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from kafkaesque.client import v1
 from kafkaesque.client.filters import FilterError, parse
-from kafkaesque.client.v1 import Encoding, GapReason, V1Error
+from kafkaesque.client.v1 import Decode, Encoding, GapReason, V1Error
 from kafkaesque.gateway.fanout import encodings, tcp, websocket
 from kafkaesque.gateway.fanout.client import Client, Range, peer_of
 from kafkaesque.gateway.fanout.delivery import Encoder
@@ -138,7 +138,12 @@ class V1Requests(Client):
         wants = Wants(request.keys, request.prefix, request.headers, predicate)
         if reason := self.refusal(request.topic, wants):
             raise SubscribeError(reason)
+        self._encoder(request)
         return wants
+
+    def _encoder(self, request: v1.Subscribe) -> Encoder:
+        plain = self.encoders[request.encoding]
+        return plain if request.decode is Decode.NONE else self.door.decoding.like(plain)
 
     async def _subscribe(self, request: v1.Subscribe, wants: Wants) -> None:
         try:
@@ -148,9 +153,14 @@ class V1Requests(Client):
         except SubscribeError as error:
             self.tell(v1.error(request.id, str(error)))
         else:
-            encoder = self.encoders[request.encoding]
             subscription = self.door.joining.join(
-                prepared, request.id, self, encoder, request.policy, request.buffer
+                prepared,
+                request.id,
+                self,
+                self._encoder(request),
+                request.policy,
+                request.buffer,
+                request.decode is Decode.JSON,
             )
             if self.welcome(subscription):
                 self.tell(v1.subscribed(request.id, request.topic, self._position(subscription)))

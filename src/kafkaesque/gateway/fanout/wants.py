@@ -22,6 +22,10 @@ class Wants:
         """Whether a record with the right key may still be a wrong one."""
         return bool(self.headers) or self.predicate is not None
 
+    @property
+    def reads_value(self) -> bool:
+        return self.predicate is not None and self.predicate.reads_value
+
     def matches_beside_key(self, subject: Subject) -> bool:
         given = subject.record.headers
         return all(header in given for header in self.headers) and (

@@ -53,6 +53,8 @@ def log_to_stderr(level: str) -> None:
         format="[%(asctime)s] [%(process)d] [%(levelname)s] %(message)s",
         datefmt="%Y-%m-%d %H:%M:%S %z",
     )
+    # It would tell of every question to the schema registry.
+    logging.getLogger("httpx").setLevel(logging.WARNING)
 
 
 def _tell(parent: "Connection[str | None, None]", complaint: str | None) -> None:

@@ -4,7 +4,13 @@ import json
 
 import pytest
 
-from kafkaesque.gateway.events.new_event import InputError, NewEvent, parse_body, parse_line
+from kafkaesque.gateway.events.new_event import (
+    InputError,
+    NewEvent,
+    parse_events,
+    parse_json,
+    parse_line,
+)
 
 
 def body(found: object) -> bytes:
@@ -31,8 +37,8 @@ def body(found: object) -> bytes:
 def test_a_value_is_stored_as_text_as_its_bytes_or_as_its_json(
     value: object, stored: bytes | None
 ) -> None:
-    assert parse_body(body({"value": value})) == NewEvent(stored)
-    assert parse_body(body({"value": "v", "key": value})) == NewEvent(b"v", stored)
+    assert parse_events(parse_json(body({"value": value}))) == NewEvent(stored)
+    assert parse_events(parse_json(body({"value": "v", "key": value}))) == NewEvent(b"v", stored)
 
 
 @pytest.mark.parametrize(
@@ -55,9 +61,9 @@ def test_partition_and_timestamp_are_taken() -> None:
 
 def test_many_are_a_list_or_an_object_with_a_list() -> None:
     many = [NewEvent(b"a"), NewEvent(b"b")]
-    assert parse_body(body([{"value": "a"}, {"value": "b"}])) == many
-    assert parse_body(body({"events": [{"value": "a"}, {"value": "b"}]})) == many
-    assert parse_body(b"[]") == []
+    assert parse_events(parse_json(body([{"value": "a"}, {"value": "b"}]))) == many
+    assert parse_events(parse_json(body({"events": [{"value": "a"}, {"value": "b"}]}))) == many
+    assert parse_events(parse_json(b"[]")) == []
 
 
 @pytest.mark.parametrize(
@@ -83,19 +89,19 @@ def test_many_are_a_list_or_an_object_with_a_list() -> None:
 )
 def test_what_is_no_event_is_refused_with_the_reason(wrong: object, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
-        parse_body(body(wrong))
+        parse_events(parse_json(body(wrong)))
 
 
 def test_a_mistake_in_json_has_its_line_and_column() -> None:
     with pytest.raises(InputError, match="line 2, column 10: it is not JSON") as caught:
-        parse_body(b'{\n"value": oops}')
+        parse_events(parse_json(b'{\n"value": oops}'))
     assert caught.value.error == "INVALID_JSON"
     assert caught.value.where == {"line": 2, "column": 10, "position": 11}
 
 
 def test_a_mistake_in_a_list_has_its_number() -> None:
     with pytest.raises(InputError, match=r"event 1: .* none of the events was sent") as caught:
-        parse_body(body([{"value": "a"}, {"valu": "b"}]))
+        parse_events(parse_json(body([{"value": "a"}, {"valu": "b"}])))
     assert caught.value.where == {"event": 1}
 
 
@@ -111,4 +117,4 @@ def test_a_mistake_in_a_list_has_its_number() -> None:
 )
 def test_what_is_not_json_is_refused(text: bytes, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
-        parse_body(text)
+        parse_events(parse_json(text))

@@ -6,6 +6,7 @@
 //                                 (event) => console.log(event.offset, event.json().price));
 //     ticks.close();
 //
+// With `decode: "json"`, `event.json()` reads values that were written with a schema, too.
 // One connection carries all subscriptions of a hub. One that is lost is made again, and each
 // subscription goes on with the offset after the last record that came; what the server could not
 // deliver it says, to onGap. An offset beyond 2^53 is a BigInt, all others are numbers.
