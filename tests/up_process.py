@@ -13,15 +13,12 @@ class Up:
 
     def __init__(self, *args: object) -> None:
         self.port, self.course_port, self.console_port = free_port(), free_port(), free_port()
-        self.gateway_port, self.fanout_port, self.fanout_tcp_port = (
-            free_port(),
-            free_port(),
-            free_port(),
-        )
+        self.registry_port, self.gateway_port = free_port(), free_port()
+        self.fanout_port, self.fanout_tcp_port = free_port(), free_port()
         self.args = [
             *("up", "--port", str(self.port), "--course-port", str(self.course_port)),
             *("--console-port", str(self.console_port), "--gateway-port", str(self.gateway_port)),
-            *("--fanout-port", str(self.fanout_port)),
+            *("--registry-port", str(self.registry_port), "--fanout-port", str(self.fanout_port)),
             *("--fanout-tcp-port", str(self.fanout_tcp_port), *map(str, args)),
         ]
         self.bootstrap = f"127.0.0.1:{self.port}"
@@ -86,7 +83,8 @@ def children(parent: int) -> dict[str, int]:
         except OSError:  # It has ended meanwhile.
             continue
         if int(ppid) == parent:
-            found[command[3].decode()] = int(path.name)
+            name = "avro demo" if b"--avro" in command else command[3].decode()
+            found[name] = int(path.name)
     return found
 
 

@@ -17,7 +17,8 @@ from tests import foreign
 from tests.broker_process import free_port
 from tests.up_process import Up
 
-COURSE = Path(__file__).parents[2] / "examples" / "course"
+COURSE = Path(__file__).parents[2] / "examples" / "stocks" / "with_confluent"
+BARE = ("--no-demo", "--no-console", "--no-registry", "--no-gateway", "--no-fanout")
 COURSE_PORT = 19092
 TOPIC = "stock_json_topic"
 GROUP = "python-consumer"
@@ -32,9 +33,7 @@ def is_free(port: int) -> bool:
 @pytest.fixture
 def arguments(tmp_path: Path) -> Iterator[list[str]]:
     """The platform of a newcomer, and what the programs need to be told: nothing, if possible."""
-    up = Up(
-        "--data-dir", tmp_path / "data", "--no-demo", "--no-console", "--no-gateway", "--no-fanout"
-    )
+    up = Up("--data-dir", tmp_path / "data", *BARE)
     port = COURSE_PORT if is_free(COURSE_PORT) else free_port()
     up.args[up.args.index("--course-port") + 1] = str(port)
     with up:
@@ -71,13 +70,13 @@ class Program:
 
 
 def publish(arguments: list[str], at_least: int) -> list[str]:
-    """Run produce.py until so many are published: all that it has published."""
-    with Program("produce.py", arguments) as program:
+    """Run json_produce.py until so many are published: all that it has published."""
+    with Program("json_produce.py", arguments) as program:
         return program.lines(at_least) + program.end()
 
 
 def printed(published: str, offset: int) -> str:
-    """What consume.py prints for what produce.py says that it has published."""
+    """What json_consume.py prints for what json_produce.py says that it has published."""
     tick = json.loads(published.removeprefix("published "))
     assert list(tick) == ["event_time", "ticker", "price"]
     when, ticker, price = tick.values()
@@ -86,7 +85,7 @@ def printed(published: str, offset: int) -> str:
 
 def test_its_programs_publish_and_consume_on_localhost_19092(arguments: list[str]) -> None:
     ticks = publish(arguments, at_least=3)
-    with Program("consume.py", arguments) as consumer:
+    with Program("json_consume.py", arguments) as consumer:
         seen = consumer.lines(len(ticks))
         ticks += publish(arguments, at_least=1)
         seen += consumer.lines(len(ticks) - len(seen))
@@ -103,9 +102,7 @@ def test_a_client_whose_localhost_is_ipv6_is_served(tmp_path: Path) -> None:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:
         pytest.skip("this machine has no ::1")
-    with Up(
-        "--data-dir", tmp_path / "data", "--no-demo", "--no-console", "--no-gateway", "--no-fanout"
-    ) as up:
+    with Up("--data-dir", tmp_path / "data", *BARE) as up:
         for port in (up.port, up.course_port):
             assert foreign.advertised(f"[::1]:{port}") == f"127.0.0.1:{port}"
             topic = foreign.create_topic(f"[::1]:{port}")

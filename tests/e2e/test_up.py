@@ -16,9 +16,10 @@ from tests.up_process import Up, children, is_running
 from websockets.sync.client import connect
 
 TOPIC = "stock_json_topic"
-BARE = ("--no-console", "--no-gateway", "--no-fanout")
+BARE = ("--no-console", "--no-registry", "--no-gateway", "--no-fanout")
 NO_WEB = (
     "import sys; sys.modules['nicegui'] = sys.modules['fastapi'] = None\n"
+    "sys.modules['starlette'] = None\n"
     "from kafkaesque.cli.main import main\n"
     "main(sys.argv[1:])"
 )
@@ -48,15 +49,20 @@ def answer_of(url: str) -> str:
 def test_ticks_flow_every_part_answers_and_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with Up("--data-dir", data, "--rate", 50) as up:
-        assert set(up.children) == {"broker", "console", "gateway", "fanout", "demo"}
+        assert set(up.children) == {
+            *("broker", "console", "registry", "gateway", "fanout", "demo", "avro demo")
+        }
         for bootstrap in (up.bootstrap, f"localhost:{up.course_port}"):
             assert bootstrap in up.told
             found = read_ticks(bootstrap, 20)
             assert len(found) == 20
             assert set(found[0]) == {"event_time", "ticker", "price"}
-        ports = up.console_port, up.gateway_port, up.fanout_port
-        page, gateway, fanout = (f"http://127.0.0.1:{port}" for port in ports)
-        assert [url for url in (page, gateway, fanout) if url not in up.told] == []
+        ports = up.console_port, up.registry_port, up.gateway_port, up.fanout_port
+        page, registry, gateway, fanout = (f"http://127.0.0.1:{port}" for port in ports)
+        assert [url for url in (page, registry, gateway, fanout) if url not in up.told] == []
+        assert answer_of(f"{registry}/subjects") == '["stock_avro_topic-value"]'
+        decoded = answer_of(f"{gateway}/topics/stock_avro_topic/events?decode=json&limit=1")
+        assert '"ticker"' in decoded
         assert "/fanout" in answer_of(page)
         assert TOPIC in answer_of(f"{gateway}/topics")
         foreign.until(lambda: json.loads(answer_of(f"{fanout}/stats"))["workers"] != [])
@@ -119,6 +125,7 @@ def test_reset_refuses_the_data_of_a_broker_that_runs(broker: BrokerProcess) -> 
         "--port",
         "--course-port",
         "--console-port",
+        "--registry-port",
         "--gateway-port",
         "--fanout-port",
         "--fanout-tcp-port",
@@ -180,7 +187,7 @@ def test_a_broker_that_cannot_start_says_why(broker: BrokerProcess) -> None:
 
 
 def test_a_supervisor_that_is_killed_takes_its_processes_with_it(tmp_path: Path) -> None:
-    with Up("--data-dir", tmp_path / "data", "--no-console", "--no-gateway") as up:
+    with Up("--data-dir", tmp_path / "data", *BARE[:3]) as up:
         up.process.kill()
         foreign.until(lambda: not any(map(is_running, up.children.values())))
     assert set(up.children) == {"broker", "fanout", "demo"}
@@ -192,7 +199,7 @@ def test_without_the_web_extra_it_says_what_to_install_and_goes_on() -> None:
     up.command = [sys.executable, "-c", NO_WEB]
     with up:
         assert set(up.children) == {"broker", "demo"}
-    assert "without the console and the gateway: they need" in up.told
+    assert "without the console, the registry and the gateway: they need" in up.told
     assert "pip install 'kafkaesque-broker[web]'" in up.told
     assert "http://" not in up.told
 

@@ -3,7 +3,7 @@
 Run it twice, and the two share the partitions out; stop and start it, and it goes on where it was:
 both because of its group.
 
-Run it with `python consume.py [BOOTSTRAP_SERVERS]`.
+Run it with `python json_consume.py [BOOTSTRAP_SERVERS]`.
 """
 
 import json

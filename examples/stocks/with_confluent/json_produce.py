@@ -1,6 +1,6 @@
 """Publish a made-up stock tick to `stock_json_topic` every second, until Ctrl-C.
 
-Run it with `python produce.py [BOOTSTRAP_SERVERS]`.
+Run it with `python json_produce.py [BOOTSTRAP_SERVERS]`.
 """
 
 import json

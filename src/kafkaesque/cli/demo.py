@@ -10,14 +10,27 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kafkaesque.cli.connecting import ClusterCommand, cluster_commands, connection
+from kafkaesque.cli.output import CommandError
+from kafkaesque.cli.registry_options import (
+    LOCAL,
+    RegistryCa,
+    RegistryPassword,
+    RegistryToken,
+    RegistryUrl,
+    RegistryUser,
+    registry_client,
+)
 from kafkaesque.cli.stopping import StopRequest
 from kafkaesque.client.connection import ClusterError
 from kafkaesque.demo.pace import Pace
 
 if TYPE_CHECKING:
+    from kafkaesque.client.registry import RegistryClient
     from kafkaesque.demo.sender import Sender
+    from kafkaesque.demo.ticks import Encode
 
 TOPIC = "stock_json_topic"
+AVRO_TOPIC = "stock_avro_topic"
 TICKERS = "AAPL,AMZN,GOOG,META,MSFT,NFLX,NVDA,TSLA"
 
 _PATIENCE_S = 2.0
@@ -32,7 +45,13 @@ app = cluster_commands(
 @app.command(cls=ClusterCommand)
 def ticks(
     context: typer.Context,
-    topic: Annotated[str, typer.Option(help="Topic to send to.")] = TOPIC,
+    topic: Annotated[
+        str | None,
+        typer.Option(show_default=f"{TOPIC}, or {AVRO_TOPIC}", help="Topic to send to."),
+    ] = None,
+    avro: Annotated[
+        bool, typer.Option("--avro", help="Send them as Avro, with a schema in the registry.")
+    ] = False,
     partitions: Annotated[
         int, typer.Option(min=1, max=100_000, help="Partitions of the topic, if it is made.")
     ] = 3,
@@ -55,6 +74,11 @@ def ticks(
     seed: Annotated[
         int | None, typer.Option(help="Make the same tickers and prices as the last time.")
     ] = None,
+    registry: RegistryUrl = None,
+    registry_user: RegistryUser = None,
+    registry_password: RegistryPassword = None,
+    registry_token: RegistryToken = None,
+    registry_ca: RegistryCa = None,
 ) -> None:
     """Send stock ticks that walk at random, until Ctrl-C.
 
@@ -63,19 +87,29 @@ def ticks(
       kafkaesque demo ticks
       kafkaesque demo ticks --tickers AMZN,GOOG --rate 1 --late 0 --out-of-order 0
       kafkaesque demo ticks -n 100000 --rate 50000 --seed 7
+      kafkaesque demo ticks --avro --registry http://127.0.0.1:8081
     """
     from random import Random
 
     from kafkaesque.demo.sender import Sender, ensure_topic
-    from kafkaesque.demo.ticks import Disorder, make_ticks
+    from kafkaesque.demo.ticks import Disorder, Tick, make_ticks
 
+    topic = topic or (AVRO_TOPIC if avro else TOPIC)
+    schemas = None
+    if avro:
+        schemas = registry_client(
+            registry or LOCAL, registry_user, registry_password, registry_token, registry_ca
+        )
     stop = StopRequest().listen()
     disorder = Disorder(late, late_by, out_of_order)
     made = make_ticks(_names(tickers), disorder, Random(seed), _wall_clock)
     cluster = connection(context)
     ensure_topic(cluster, topic, partitions)
     progress = _Progress()
-    sender = Sender(cluster, topic, progress.tell)
+    encode = Tick.to_json if schemas is None else _avro(schemas, topic, progress, stop)
+    if encode is None:
+        return
+    sender = Sender(cluster, topic, progress.tell, encode)
     where = cluster.bootstrap_servers
     typer.echo(f"kafkaesque demo sends {rate:g} ticks/s to {topic} at {where}; stop with Ctrl-C")
     for _ in sender.run(made, Pace(rate, time.monotonic()), num):
@@ -84,6 +118,22 @@ def ticks(
             break
     _drain(sender, stop)
     progress.end(sender)
+
+
+def _avro(
+    schemas: "RegistryClient", topic: str, progress: "_Progress", stop: StopRequest
+) -> "Encode | None":
+    """None: told to stop before the registry answered."""
+    from kafkaesque.client.registry import RegistryError
+    from kafkaesque.demo.avro_ticks import wait_for
+
+    try:
+        for encode in wait_for(schemas, topic, progress.tell):
+            if encode is not None or stop.asked:
+                return encode
+    except RegistryError as error:
+        raise CommandError(f"the schema of the ticks cannot be registered: {error}") from None
+    return None
 
 
 def _names(text: str) -> list[str]:

@@ -17,7 +17,7 @@ from kafkaesque.client.absence import Absence
 from kafkaesque.client.admin import Admin
 from kafkaesque.client.connection import ClusterError, Connection
 from kafkaesque.demo.pace import Pace
-from kafkaesque.demo.ticks import Tick
+from kafkaesque.demo.ticks import Encode, Tick
 from kafkaesque.errors import ErrorCode
 
 _LONGEST_WAIT_S = 0.1
@@ -36,8 +36,15 @@ class Sender:
     and `reason` why the last of them.
     """
 
-    def __init__(self, connection: Connection, topic: str, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        topic: str,
+        tell: Callable[[str], None],
+        encode: Encode = Tick.to_json,
+    ) -> None:
         self.topic = topic
+        self._encode = encode
         self.delivered = 0
         self.failed = 0
         self.reason: str | None = None
@@ -80,7 +87,7 @@ class Sender:
         count = int(min(pace.due(time.monotonic()), most, room))
         for tick in islice(ticks, count):
             self._producer.produce(
-                self.topic, tick.to_json(), key=tick.ticker, on_delivery=self._note_delivery
+                self.topic, self._encode(tick), key=tick.ticker, on_delivery=self._note_delivery
             )
         pace.take(count)
         self._producer.poll(0)

@@ -43,6 +43,9 @@ class Tick:
         ).encode()
 
 
+Encode: TypeAlias = Callable[[Tick], bytes]
+
+
 @dataclass(frozen=True, slots=True)
 class Disorder:
     """Which shares of the ticks come late and out of order. At most every second can be swapped."""

@@ -13,6 +13,7 @@ ALL = Platform(
     port=9092,
     course_port=19092,
     console_port=8080,
+    registry_port=8081,
     gateway_port=8082,
     fanout_port=8083,
     fanout_tcp_port=8084,
@@ -23,17 +24,20 @@ ALL = Platform(
 
 def test_each_part_is_told_where_the_broker_is_and_where_to_listen() -> None:
     programs = {program.name: program.args for program in others(ALL)}
-    assert list(programs) == ["console", "gateway", "fanout", "ticks"]
+    assert list(programs) == [*("registry", "console", "gateway", "fanout", "ticks", "avro ticks")]
     assert all("127.0.0.1:9092" in args for args in programs.values())
-    assert programs["gateway"][-2:] == ("--port", "8082")
+    schemas = ("--registry", "http://127.0.0.1:8081")
+    assert programs["gateway"][-4:] == ("--port", "8082", *schemas)
     assert {"8083", "8084", "http://localhost:*", "http://127.0.0.1:*"} <= set(programs["fanout"])
-    assert programs["console"][-2:] == ("--fanout", "http://127.0.0.1:8083")
+    assert programs["console"][-4:] == ("--fanout", "http://127.0.0.1:8083", *schemas)
+    assert programs["avro ticks"] == (*programs["ticks"], "--avro", *schemas)
 
 
 def test_without_a_fanout_the_console_looks_for_none() -> None:
     fewer = replace(ALL, fanout_port=None, fanout_tcp_port=None, gateway_port=None, rate=None)
-    (console,) = others(fewer)
+    (console,) = others(replace(fewer, registry_port=None))
     assert "--fanout" not in console.args
+    assert "--registry" not in console.args
 
 
 def test_the_broker_tells_ipv6_clients_its_ipv4_address() -> None:

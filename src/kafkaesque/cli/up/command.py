@@ -1,10 +1,11 @@
 """`kafkaesque up`: the whole platform, each part in a process of its own.
 
     broker   on two ports: Kafka's, and the one that the course's programs use
-    console  the page, if the web extra is installed
-    gateway  events over HTTP, if the web extra is installed
+    console  the page
+    registry schemas
+    gateway  events over HTTP; these three if the web extra is installed
     fanout   WebSocket and SSE on one port, TCP on another; pages of this machine may connect
-    ticks    `kafkaesque demo ticks`
+    ticks    `kafkaesque demo ticks`, as JSON and, where there is a registry, as Avro
 
 Everything listens on this machine alone, the broker on IPv4 and, where there is one, on IPv6:
 `localhost` may mean either. What can be known to fail is refused before anything is started.
@@ -24,8 +25,9 @@ import typer
 
 from kafkaesque.cli.broker import DEFAULT_DATA_DIR, is_on_command_line
 from kafkaesque.cli.console import DEFAULT_PORT as CONSOLE_PORT
-from kafkaesque.cli.demo import TOPIC
+from kafkaesque.cli.demo import AVRO_TOPIC, TOPIC
 from kafkaesque.cli.gateway import DEFAULT_PORT as GATEWAY_PORT
+from kafkaesque.cli.registry import DEFAULT_PORT as REGISTRY_PORT
 from kafkaesque.cli.up.ports import IPV4, loopback, require_free
 from kafkaesque.cli.up.reset import delete_all
 from kafkaesque.client.connection import DEFAULT_PORT, Address
@@ -54,6 +56,7 @@ def up(
     ] = False,
     no_demo: Annotated[bool, typer.Option("--no-demo", help="Send no ticks.")] = False,
     no_console: Annotated[bool, typer.Option("--no-console", help="Show no page.")] = False,
+    no_registry: Annotated[bool, typer.Option("--no-registry", help="Keep no schemas.")] = False,
     no_gateway: Annotated[
         bool, typer.Option("--no-gateway", help="Serve no events over HTTP.")
     ] = False,
@@ -65,6 +68,9 @@ def up(
     console_port: Annotated[
         int, typer.Option(min=1, max=65535, help="Port of the page.")
     ] = CONSOLE_PORT,
+    registry_port: Annotated[
+        int, typer.Option(min=1, max=65535, help="Port of the schema registry.")
+    ] = REGISTRY_PORT,
     gateway_port: Annotated[
         int, typer.Option(min=1, max=65535, help="Port of events over HTTP.")
     ] = GATEWAY_PORT,
@@ -76,7 +82,7 @@ def up(
     ] = FANOUT_TCP_PORT,
     rate: Annotated[float, typer.Option(min=0.01, max=1_000_000, help="Ticks a second.")] = 10.0,
 ) -> None:
-    """Run the platform until Ctrl-C: broker, console, gateway, fan-out, and ticks that flow.
+    """Run the platform until Ctrl-C: broker, registry, gateways, a page, and ticks that flow.
 
     \b
     Examples:
@@ -92,6 +98,7 @@ def up(
         port=port,
         course_port=course_port,
         console_port=None if no_console else console_port,
+        registry_port=None if no_registry else registry_port,
         gateway_port=None if no_gateway else gateway_port,
         fanout_port=None if no_fanout else fanout_port,
         fanout_tcp_port=None if no_fanout else fanout_tcp_port,
@@ -131,12 +138,15 @@ def _installed(platform: "Platform") -> "Platform":
     if platform.console_port is not None and not _is_installed("nicegui"):
         missing.append("the console")
         platform = replace(platform, console_port=None)
+    if platform.registry_port is not None and not _is_installed("starlette"):
+        missing.append("the registry")
+        platform = replace(platform, registry_port=None)
     if platform.gateway_port is not None and not _is_installed("fastapi"):
         missing.append("the gateway")
         platform = replace(platform, gateway_port=None)
     if missing:
         needs = "it needs" if len(missing) == 1 else "they need"
-        what = " and ".join(missing)
+        what = " and ".join(filter(None, (", ".join(missing[:-1]), missing[-1])))
         typer.echo(f"without {what}: {needs} `pip install 'kafkaesque-broker[web]'`")
     return platform
 
@@ -165,13 +175,16 @@ def _welcome(platform: "Platform") -> None:
     ]
     if platform.console_port is not None:
         lines.append(f"  console  http://{IPV4}:{platform.console_port}")
+    if platform.registry_port is not None:
+        lines.append(f"  registry {platform.registry_url}")
     if platform.gateway_port is not None:
         lines.append(f"  gateway  http://{IPV4}:{platform.gateway_port}")
     if platform.fanout_port is not None:
         tcp = f"tcp {IPV4}:{platform.fanout_tcp_port}"
         lines.append(f"  fanout   {platform.fanout_url} (WebSocket, SSE) and {tcp}")
     if platform.rate is not None:
-        lines.append(f"  ticks    {platform.rate:g} a second to {TOPIC}")
+        also = f" and {AVRO_TOPIC}" if platform.registry_port is not None else ""
+        lines.append(f"  ticks    {platform.rate:g} a second to {TOPIC}{also}")
     command, to_it = _command(), _unless_default(platform)
     what = "consume " + TOPIC if platform.rate is not None else "create orders -p 3"
     lines += ["", f"Try: {command} topic {what}{to_it}", "Stop with Ctrl-C.", ""]

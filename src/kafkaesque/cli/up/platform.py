@@ -24,6 +24,7 @@ class Platform:
     port: int
     course_port: int
     console_port: int | None
+    registry_port: int | None
     gateway_port: int | None
     fanout_port: int | None
     fanout_tcp_port: int | None
@@ -39,12 +40,17 @@ class Platform:
         return f"http://{IPV4}:{self.fanout_port}"
 
     @property
+    def registry_url(self) -> str:
+        return f"http://{IPV4}:{self.registry_port}"
+
+    @property
     def ports(self) -> dict[str, int]:
         """Those of the parts that are run, by the option that chooses each."""
         ports = {
             "--port": self.port,
             "--course-port": self.course_port,
             "--console-port": self.console_port,
+            "--registry-port": self.registry_port,
             "--gateway-port": self.gateway_port,
             "--fanout-port": self.fanout_port,
             "--fanout-tcp-port": self.fanout_tcp_port,
@@ -72,22 +78,29 @@ def broker(platform: Platform, listen: list[Address]) -> Program:
 
 def others(platform: Platform) -> Iterator[Program]:
     to_it = ("--brokers", platform.bootstrap)
+    schemas: tuple[str, ...] = ()
+    if platform.registry_port is not None:
+        schemas = ("--registry", platform.registry_url)
+        args = ("registry", *to_it, *_on(platform.registry_port))
+        yield Program("registry", args, "kafkaesque registry on")
     if platform.console_port is not None:
         fanout = ("--fanout", platform.fanout_url) if platform.fanout_port is not None else ()
-        args = ("console", *to_it, *_on(platform.console_port), *fanout)
+        args = ("console", *to_it, *_on(platform.console_port), *fanout, *schemas)
         yield Program("console", args, "kafkaesque console on")
     if platform.gateway_port is not None:
-        args = ("gateway", *to_it, *_on(platform.gateway_port))
+        args = ("gateway", *to_it, *_on(platform.gateway_port), *schemas)
         yield Program("gateway", args, "kafkaesque gateway on")
     if platform.fanout_port is not None:
         tcp = ("--tcp-port", str(platform.fanout_tcp_port))
         # What it finds out at its start is what the others print as well.
         how = ("--workers", str(spare_cores()), *_OWN_PAGES, "--log-level", "warning")
-        args = ("fanout", *to_it, *_on(platform.fanout_port), *tcp, *how)
+        args = ("fanout", *to_it, *_on(platform.fanout_port), *tcp, *schemas, *how)
         yield Program("fanout", args, "kafkaesque fanout on")
     if platform.rate is not None:
         args = ("demo", "ticks", *to_it, "--rate", str(platform.rate))
         yield Program("ticks", args, "kafkaesque demo sends")
+        if schemas:
+            yield Program("avro ticks", (*args, "--avro", *schemas), "kafkaesque demo sends")
 
 
 def spare_cores() -> int:
