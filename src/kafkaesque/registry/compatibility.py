@@ -45,8 +45,11 @@ class Level(StrEnum):
 
 
 def level_named(name: object) -> Level:
+    # None is no level, though its name would be one.
+    if not isinstance(name, str):
+        raise invalid_level(name)
     try:
-        return Level(str(name).upper())
+        return Level(name.upper())
     except ValueError:
         raise invalid_level(name) from None
 

@@ -200,6 +200,8 @@ class Writing:
                 transactional_id=f"kafkaesque-registry-{self._topic}",
                 transaction_timeout_ms=_TRANSACTION_MS,
                 linger_ms=0,
+                retry_backoff_ms=5,
+                reconnect_backoff_ms=5,
                 message_max_bytes=1_000_000_000,
             ),
             logger=_SILENT,

@@ -14,9 +14,8 @@ from kafkaesque.registry.decisions.permission import Mode, mode_named, require_w
 from kafkaesque.registry.entries import JsonObject
 from kafkaesque.registry.names import is_whole_context, require_valid
 from kafkaesque.registry.problems import (
-    config_not_set,
-    mode_not_set,
     not_permitted,
+    subject_not_found,
     unreadable,
 )
 
@@ -41,7 +40,7 @@ def delete_config(catalog: Catalog, subject: str | None) -> Decision:
     require_writable(catalog, subject)
     if subject not in catalog.configs:
         if subject is not None:
-            raise config_not_set(subject)
+            raise subject_not_found(subject)
         return Decision(catalog.config(None))
     return Decision(catalog.configs[subject], (ConfigSet(subject, None),))
 
@@ -60,7 +59,7 @@ def set_mode(catalog: Catalog, subject: str | None, name: object, *, force: bool
 
 def delete_mode(catalog: Catalog, subject: str) -> Decision:
     if subject not in catalog.modes:
-        raise mode_not_set(subject)
+        raise subject_not_found(subject)
     return Decision({"mode": catalog.modes[subject]}, (ModeSet(subject, None),))
 
 

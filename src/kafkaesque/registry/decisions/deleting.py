@@ -13,7 +13,7 @@ from kafkaesque.registry.catalog import Catalog
 from kafkaesque.registry.decisions import Decision
 from kafkaesque.registry.decisions.permission import require_writable
 from kafkaesque.registry.entries import Version
-from kafkaesque.registry.names import DEFAULT_CONTEXT, context_of
+from kafkaesque.registry.names import DEFAULT_CONTEXT
 from kafkaesque.registry.problems import (
     context_not_empty,
     reference_exists,
@@ -86,9 +86,8 @@ def delete_context(catalog: Catalog, context: str) -> Decision:
 
 
 def _removals(catalog: Catalog, versions: Iterable[Version]) -> Iterable[to.Change]:
+    yield to.HighestIds(catalog.highest_ids())
     for version in versions:
-        context = context_of(version.subject)
-        yield to.HighestIds({context: catalog.highest_id(context)})
         yield to.VersionRemoved(version.subject, version.version)
 
 

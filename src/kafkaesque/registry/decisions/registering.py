@@ -104,6 +104,8 @@ def _id_for(catalog: Catalog, subject: str, schema: Schema) -> int:
 
 
 def _put(catalog: Catalog, version: Version) -> Decision:
-    if version in catalog.versions(version.subject):
-        return Decision(version)
+    for known in catalog.versions(version.subject):
+        is_there = known.version == version.version and known.id == version.id
+        if is_there and known.schema.guid == version.schema.guid:
+            return Decision(known)
     return Decision(version, (VersionSet(version),))

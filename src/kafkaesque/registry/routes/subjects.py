@@ -4,6 +4,7 @@ Above: app.py. Below: finding.py, decisions/.
 """
 
 from functools import partial
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,7 +15,7 @@ from kafkaesque.registry.answers import MEDIA_TYPE, answer
 from kafkaesque.registry.catalog import Catalog
 from kafkaesque.registry.decisions.deleting import delete_subject, delete_version
 from kafkaesque.registry.decisions.registering import canonical, register
-from kafkaesque.registry.entries import Version
+from kafkaesque.registry.entries import Schema, Version
 from kafkaesque.registry.names import DEFAULT_CONTEXT, context_of, plain_name
 from kafkaesque.registry.parsing import formatted
 from kafkaesque.registry.problems import (
@@ -84,11 +85,9 @@ async def register_version(request: Request) -> Response:
         catalog = journal.catalog
         schema = canonical(catalog, subject, registration.schema, normalize=registration.normalize)
         known = catalog.find(subject, schema)
-        if known is not None and known.schema.guid != schema.guid and schema.guid != schema.bare:
-            known = None
     if known is None:
         known = await journal.change(partial(register, request=registration))
-    return answer(known.to_json())
+    return answer(_registered(known, registration.schema))
 
 
 async def versions(request: Request) -> Response:
@@ -170,6 +169,15 @@ async def _version(request: Request) -> Version:
     return await found(
         asked.journal_of(request), lambda catalog: catalog.version(subject, number, deleted=deleted)
     )
+
+
+def _registered(version: Version, asked_for: Schema) -> dict[str, Any]:
+    """The schema comes back only if the registry has added something of its own: clients keep what
+    comes for what they have sent."""
+    stored = version.schema
+    is_as_sent = (stored.metadata, stored.rule_set) == (asked_for.metadata, asked_for.rule_set)
+    brief = {"id": version.id, "version": version.version, "guid": stored.guid}
+    return brief if is_as_sent else version.to_json()
 
 
 def _one(request: Request, wanted: Version) -> Response:
