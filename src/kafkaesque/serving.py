@@ -23,8 +23,10 @@ def listen(who: str, host: str, port: int) -> socket.socket:
         listener = socket.create_server((host, port), family=family)
     except OSError as error:
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        # create_server adds the address once more to the system's words.
+        reason = (error.strerror or str(error)).partition(" (while ")[0]
         raise StartError(
-            f"the {who} cannot listen on {address} ({error.strerror}): "
+            f"the {who} cannot listen on {address} ({reason}): "
             "choose another port with --port (0 for a free one), or another address with --host"
         ) from None
     # asyncio sets it only where a socket says that its protocol is TCP, which this one does not:

@@ -18,4 +18,6 @@ def answer(content: Any, status: int = 200) -> Response:
 
 
 def refusal(problem: ProblemError) -> Response:
-    return answer({"error_code": problem.code, "message": problem.message}, problem.status)
+    # A message may quote half a surrogate pair out of a schema: that is no UTF-8.
+    message = problem.message.encode(errors="replace").decode()
+    return answer({"error_code": problem.code, "message": message}, problem.status)

@@ -158,6 +158,10 @@ class Catalog:
     def highest_id(self, context: str) -> int:
         return self._highest_ids.get(context, 0)
 
+    def highest_ids(self) -> dict[str, int]:
+        """Of all contexts: of the records that say so, the topic keeps the last one only."""
+        return dict(self._highest_ids)
+
     def referrers(self, subject: str, number: int) -> list[Version]:
         """Those who refer to it and are not deleted."""
         found = (
