@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from kafkaesque.cli.output import CommandError
+from kafkaesque.client.connection import Connection
 from kafkaesque.client.registry_address import RegistryAddress
 
 if TYPE_CHECKING:
     from kafkaesque.client.registry import RegistryClient
 
 LOCAL = "http://127.0.0.1:8081"
+_UP_HOSTS = ("127.0.0.1", "localhost", "::1")
+_UP_PORTS = (9092, 19092)
 
 RegistryUrl: TypeAlias = Annotated[
     str | None,
@@ -103,6 +106,12 @@ def registry_client(
     """None if no registry is named. Nothing is asked yet."""
     address = registry_address(url, user, password, token, tls_ca)
     return None if address is None else connected(address)
+
+
+def registry_beside(cluster: Connection) -> "RegistryClient | None":
+    """That of `kafkaesque up`, for a cluster that is where `kafkaesque up` has its broker."""
+    is_up = all(host in _UP_HOSTS and port in _UP_PORTS for host, port in cluster.brokers)
+    return RegistryAddress(LOCAL).connect() if is_up and find_spec("httpx") else None
 
 
 def connected(address: RegistryAddress) -> "RegistryClient":

@@ -7,12 +7,12 @@ Below: position_text.py, record_print.py, decoding.py, search.py; client/reader.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, TypeAlias, Union
 
 import typer
 
-from kafkaesque.cli.connecting import connect
+from kafkaesque.cli.connecting import connect, connection
 from kafkaesque.cli.options import parse_format_option, parse_numbers
 from kafkaesque.cli.output import CommandError, tell
 from kafkaesque.cli.registry_options import (
@@ -21,6 +21,7 @@ from kafkaesque.cli.registry_options import (
     RegistryToken,
     RegistryUrl,
     RegistryUser,
+    registry_beside,
     registry_client,
 )
 from kafkaesque.cli.stopping import StopRequest
@@ -111,9 +112,13 @@ def consume(
     client = registry_client(
         registry, registry_user, registry_password, registry_token, registry_ca
     )
+    # Of a registry that nobody has named it is no news that it is not there.
+    complain = tell if client is not None else _say_nothing
+    if client is None and decode:
+        client = registry_beside(connection(context))
     if client is not None:
         context.call_on_close(client.close)
-    decoding = _decoding(client) if client is not None and decode else None
+    decoding = _decoding(client, complain) if client is not None and decode else None
     search = None if where is None else _search(where, decoding, client)
     printer = _printer(form, with_topic=regex or len(topics) > 1, pretty=pretty_print)
     show = Show(printer, num, decoding)
@@ -200,11 +205,15 @@ def _group_reader(
     return GroupReader(admin.connection, group, names, reset, tell, isolation_level=isolation)
 
 
-def _decoding(client: "RegistryClient") -> "Decoding":
+def _say_nothing(_sentence: str) -> None:
+    pass
+
+
+def _decoding(client: "RegistryClient", complain: Callable[[str], None]) -> "Decoding":
     from kafkaesque.cli.topic.decoding import Decoding
     from kafkaesque.client.decoder import Decoder
 
-    return Decoding(Decoder(client), tell)
+    return Decoding(Decoder(client), complain)
 
 
 def _search(where: str, decoding: "Decoding | None", client: "RegistryClient | None") -> "Search":

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from kafkaesque.cli.connecting import connect
+from kafkaesque.cli.connecting import connect, connection
 from kafkaesque.cli.options import Pair, parse_format_option, parse_header
 from kafkaesque.cli.output import CommandError
 from kafkaesque.cli.registry_options import (
@@ -23,6 +23,7 @@ from kafkaesque.cli.registry_options import (
     RegistryToken,
     RegistryUrl,
     RegistryUser,
+    registry_beside,
     registry_client,
 )
 from kafkaesque.cli.schema.schema_input import SchemaType
@@ -156,7 +157,7 @@ def produce(
     )
     client = registry_client(
         registry, registry_user, registry_password, registry_token, registry_ca
-    )
+    ) or registry_beside(connection(context))
     if client is not None:
         context.call_on_close(client.close)
     printer: Printer = _sent
