@@ -3,17 +3,12 @@
 Above: console/app.py, gateway/events/server.py, registry/server.py. Below: errors.py, uvicorn.
 """
 
-import signal
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import FrameType
 
 import uvicorn
 
 from kafkaesque.errors import StartError
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def listen(who: str, host: str, port: int) -> socket.socket:
@@ -38,15 +33,6 @@ def listen(who: str, host: str, port: int) -> socket.socket:
 class Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """However often it is told: uvicorn's way to hurry at the second time leaves a traceback,
-        and requests without an answer."""
+        and requests without an answer. What it does not note down here it does not raise again in
+        the end: a stop that was asked for is a success."""
         self.should_exit = True
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """As uvicorn's, but a stop that was asked for is a success: no signal is raised again."""
-        before = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)

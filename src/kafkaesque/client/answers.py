@@ -6,7 +6,6 @@ librdkafka says itself (nobody answered, nobody listens) concerns them all, and 
 Above: groups.py, offsets.py, seek.py, cluster.py. Below: connection.py.
 """
 
-import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -60,20 +59,16 @@ def started(call: Callable[..., T], *arguments: Any, connection: Connection) -> 
 
 def metadata(client: Any, connection: Connection) -> Any:
     """Brokers, topics and partitions, all from one answer: confluent_kafka's ClusterMetadata."""
-    began = time.monotonic()
     try:
         return client.list_topics(timeout=connection.timeout_s)
     except KafkaException as error:
-        # Nobody was reached in time, or the connection broke: the code is _TRANSPORT for both.
-        is_early = time.monotonic() - began < 0.9 * connection.timeout_s
-        is_cut_off = is_early and error.args[0].code() == KafkaError._TRANSPORT
-        raise (_cut_off if is_cut_off else unanswered)(error, connection) from None
+        raise unanswered(error, connection) from None
 
 
 def raise_if_local(error: KafkaException, connection: Connection) -> None:
     # librdkafka's own errors are below -1; -1 is Kafka's UNKNOWN_SERVER_ERROR.
     if error.args[0].code() < ErrorCode.UNKNOWN_SERVER_ERROR:
-        # librdkafka sends a request that was under way once only: the broker may have done it.
+        # What was under way when a connection broke is not sent again: it may have been done.
         is_cut_off = error.args[0].code() == KafkaError._TRANSPORT
         raise (_cut_off if is_cut_off else unanswered)(error, connection) from None
 
@@ -89,8 +84,8 @@ def unanswered(error: KafkaException, connection: Connection) -> ClusterError:
 def _cut_off(error: KafkaException, connection: Connection) -> ClusterError:
     return ClusterError(
         f"no answer from {connection.bootstrap_servers}: the connection broke before it came "
-        f"({error.args[0].str()}); if the broker has ended, its log says why: start it, and try "
-        "again"
+        f"({error.args[0].str()}); see that the broker runs (its log says why it ended), and try "
+        "again: what was asked for may be done already"
     )
 
 
