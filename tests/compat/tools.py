@@ -1,10 +1,10 @@
 """Foreign clients and Apache Kafka itself, installed under the git-ignored `.tools/`.
 
 Each public function sets one tool up at its first call and returns how to run it: `kcat`,
-`java_client`, `go_client`, `node_client`, and `java` for any main class of Apache Kafka. Rules:
-exact versions; ordinary clients of the public registries (apt-get, mvn, go, npm); their caches lie
-inside `.tools/` too; a second run installs nothing. A tool that cannot be had raises
-ToolMissingError with the cause and the cure, and again at once whenever it is asked for.
+`java_client`, `go_client`, `go_registry_client`, `node_client`, and `java` for any main class of
+Apache Kafka. Rules: exact versions; ordinary clients of the public registries (apt-get, mvn, go,
+npm); their caches lie inside `.tools/` too; a second run installs nothing. A tool that cannot be
+had raises ToolMissingError with the cause and the cure, and again at once whenever it is asked for.
 Above: drivers.py and apache_kafka.py.
 
 `python -m tests.compat.tools` sets everything up.
@@ -106,6 +106,22 @@ def go_client() -> Tool:
 
 
 @_once
+def go_registry_client() -> Tool:
+    """Our Go program over Confluent's serializers, which need a C compiler for librdkafka."""
+    _require("go", "install Go, version 1.25 or newer")
+    _require("gcc", "install a C compiler")
+    source = CLIENTS / "go-registry"
+    caches = {"GOPATH": str(TOOLS / "gopath"), "GOCACHE": str(TOOLS / "gocache")}
+    environment = {**caches, "GOFLAGS": "-modcacherw -buildvcs=false"}
+
+    def build(directory: Path) -> None:
+        _run(["go", "build", "-C", str(source), "-o", str(directory), "."], environment)
+
+    content = "".join((source / name).read_text() for name in ("main.go", "go.mod", "go.sum"))
+    return Tool((str(_install("go-registry-client", content, build) / "registryclient"),))
+
+
+@_once
 def node_client() -> Tool:
     """Our JavaScript program over kafkajs, with the codecs that kafkajs leaves to others."""
     _require("node", "install Node.js, version 18 or newer")
@@ -187,5 +203,5 @@ def _run(
 
 
 if __name__ == "__main__":
-    for set_up in (kcat, java_client, go_client, node_client):
+    for set_up in (kcat, java_client, go_client, go_registry_client, node_client):
         sys.stdout.write(f"{set_up.__name__}: {' '.join(set_up().command)}\n")

@@ -31,6 +31,7 @@ class Journal:
         self._loop = asyncio.get_running_loop()
         reader = Topic(
             draft=lambda: self._wait_for(self._draft()),
+            read_to_end=lambda: self._wait_for(self.refresh()),
             has_seen=lambda write_id: self._wait_for(self._has_seen(write_id)),
             settle=self._settle_later,
         )

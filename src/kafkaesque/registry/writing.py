@@ -61,6 +61,7 @@ class Topic(NamedTuple):
 
     draft: Callable[[], Catalog]
     """A copy of the catalog, after the topic has been read to its end."""
+    read_to_end: Callable[[], None]
     has_seen: Callable[[bytes], bool]
     settle: Callable[[Sequence[Settled], int], None]
     """Answers are given once this offset has been read; returns at once."""
@@ -151,6 +152,7 @@ class Writing:
             self._take_the_pen()
         settled, records = self._decide(wishes)
         if not records:
+            self._require_the_truth()
             self._reader.settle(settled, -1)
             return
         write_id = os.urandom(16)
@@ -163,6 +165,13 @@ class Writing:
                 raise
             offset = -1
         self._reader.settle(settled, offset)
+
+    def _require_the_truth(self) -> None:
+        """No commit will say whether another registry has written since the draft was made: the
+        topic is asked. Raises LostPenError."""
+        self._reader.read_to_end()
+        if self._is_pen_lost:
+            raise LostPenError("another registry has written meanwhile")
 
     def _decide(self, wishes: list[Wish]) -> tuple[list[Settled], list[tuple[bytes, bytes | None]]]:
         settled: list[Settled] = []
