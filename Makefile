@@ -13,7 +13,7 @@ READY := $(VENV)/.ready
 BROWSER := $(VENV)/.browser
 
 .DEFAULT_GOAL := help
-.PHONY: help venv lock up test check format compat crash fuzz bench bench-transactions bench-fixture bench-compaction bench-fanout bench-micro profile clean
+.PHONY: help venv lock up test check format compat crash fuzz bench bench-transactions bench-fixture bench-compaction bench-fanout bench-schemas bench-micro profile clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -78,6 +78,12 @@ bench-compaction: $(READY)
 bench-fanout: $(READY)
 	$(BIN)/python -m benchmarks.fanout $(BENCH)
 	$(BIN)/python -m benchmarks.predicates
+
+# Columns, serializers and the registry, each beside its peer.
+bench-schemas: $(READY)
+	$(BIN)/python -m benchmarks.columns
+	$(BIN)/python -m benchmarks.serdes
+	$(BIN)/python -m benchmarks.registry
 
 BASELINE ?= HEAD
 bench-micro: $(READY)
