@@ -84,7 +84,9 @@ def test_a_stream_tells_events_with_a_vector_each(client: httpx.Client, topic: s
     assert messages[-1].id == "0:5,1:3"
     first = messages[0].json()
     models.Event.model_validate(first)
-    assert (first["topic"], first["partition"], first["offset"]) == (topic, 0, 0)
+    # Whichever partition answers first.
+    assert (first["topic"], first["offset"]) == (topic, 0)
+    assert first["partition"] in (0, 1)
 
 
 def test_every_id_resumes_exactly(client: httpx.Client, topic: str) -> None:

@@ -1,6 +1,7 @@
 """The first screen of README.md, as a newcomer would type it: every block of code in it is run."""
 
 import doctest
+import os
 import re
 import shlex
 import subprocess
@@ -13,6 +14,7 @@ from tests import foreign
 from tests.broker_process import COMMAND, BrokerProcess
 from tests.fanout_process import FanoutProcess
 from tests.inner_pytest import run_pytest
+from tests.registry_process import RegistryProcess
 
 from kafkaesque import Producer
 from kafkaesque.cli.demo import TOPIC
@@ -50,16 +52,30 @@ def test_the_commands_do_what_they_show(broker: BrokerProcess) -> None:
 
 
 def test_a_program_produces_and_consumes(broker: BrokerProcess) -> None:
-    (program,) = [block for block in blocks("python") if "Consumer(" in block]
+    program, _ = [block for block in blocks("python") if "Consumer(" in block]
     program = program.replace("localhost:19092", broker.bootstrap)
     command = [sys.executable, "-c", program]
     said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert said.stdout == "AMZN {'price': 101}\n"
 
 
+def test_a_model_is_a_schema(broker: BrokerProcess, tmp_path: Path) -> None:
+    _, program = [block for block in blocks("python") if "Consumer(" in block]
+    program = program.replace("localhost:19092", broker.bootstrap)
+    with RegistryProcess(broker.bootstrap, tmp_path / "log") as registry:
+        said = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "KAFKAESQUE_REGISTRY": registry.url},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert (said.stdout, said.stderr) == ("74.95\n", "")
+
+
 def test_parts_of_a_stream_are_delivered_as_shown(broker: BrokerProcess, tmp_path: Path) -> None:
     (shown,) = [block for block in blocks("console") if "/sse?" in block]
-    curl, listen = (command.partition("  ")[0] for command in commands(shown))
+    curl, _avro, listen = (command.partition("  ")[0] for command in commands(shown))
     foreign.create_topic(broker.bootstrap, TOPIC)
     with FanoutProcess(broker.bootstrap, tmp_path / "fanout.log") as fanout:
         place = fanout.url.removeprefix("http://")

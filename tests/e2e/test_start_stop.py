@@ -1,10 +1,12 @@
 """How a broker starts, why it refuses to, how it stops, and what it need not do afterwards."""
 
+import gc
 import signal
 import socket
 import subprocess
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -229,3 +231,14 @@ def _read_at_start(data_dir: Path, topic: str) -> int:
         )
         assert foreign.watermarks(broker.bootstrap, topic)[1] > 0
     return read
+
+
+def test_who_connects_at_the_moment_of_its_end_is_let_go() -> None:
+    """A connection that were forgotten would be complained of when the loop closes."""
+    for _ in range(300):
+        with InProcessBroker(None) as running, socket.socket() as client:
+            host, _, port = running.bootstrap.rpartition(":")
+            client.setblocking(False)
+            with suppress(BlockingIOError):
+                client.connect((host, int(port)))
+    gc.collect()

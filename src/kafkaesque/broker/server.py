@@ -85,6 +85,8 @@ class Server:
         """Answer what has been asked, close the connections, then the broker."""
         for server in self._servers:
             server.close()
+        # Who was let in a moment ago is known here in the next turn of the loop.
+        await asyncio.sleep(0)
         if self._idle_check:
             self._idle_check.cancel()
         self._loop_delay.stop()
