@@ -236,7 +236,7 @@ def _read_at_start(data_dir: Path, topic: str) -> int:
 def test_who_connects_at_the_moment_of_its_end_is_let_go() -> None:
     """A connection that were forgotten would be complained of when the loop closes."""
     for _ in range(300):
-        with InProcessBroker(None) as running, socket.socket() as client:
+        with socket.socket() as client, InProcessBroker(None) as running:
             host, _, port = running.bootstrap.rpartition(":")
             client.setblocking(False)
             with suppress(BlockingIOError):
