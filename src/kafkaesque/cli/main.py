@@ -21,6 +21,7 @@ from kafkaesque.cli.gateway import gateway
 from kafkaesque.cli.group.app import app as group
 from kafkaesque.cli.listen import listen
 from kafkaesque.cli.output import CommandError, tell
+from kafkaesque.cli.pipeline.app import app as pipeline
 from kafkaesque.cli.registry import registry
 from kafkaesque.cli.run import run
 from kafkaesque.cli.schema.app import app as schema
@@ -108,6 +109,7 @@ app.add_typer(txn)
 app.add_typer(schema)
 app.add_typer(cluster)
 app.add_typer(demo)
+app.add_typer(pipeline)
 
 
 def main(args: Sequence[str] | None = None) -> None:

