@@ -1,0 +1,92 @@
+"""What was fetched of a partition, in the columns of Spark's own Kafka connector.
+
+    key binary | value binary | topic string | partition int | offset long | timestamp timestamp
+    | timestampType int: 0 the producer's time, 1 the broker's
+    [| headers array of (key string, value binary); null if there are none]
+
+Spark takes Arrow data only if its schema is the declared one to the letter, unit and zone included.
+Above: reading.py, batch.py, stream.py. Below: client/columns/.
+"""
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kafkaesque.client.columns import columns_of
+from kafkaesque.client.columns.cursor import Longs
+from kafkaesque.client.columns.scalars import array_of, booleans
+from kafkaesque.client.fetched import Fetched
+
+COLUMNS: Final = (
+    "key BINARY, value BINARY, topic STRING, partition INT, offset LONG, timestamp TIMESTAMP, "
+    "timestampType INT"
+)
+HEADERS: Final = "headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
+
+_TIMESTAMP = pa.timestamp("us", tz="UTC")
+_HEADER = pa.struct([("key", pa.string()), ("value", pa.binary())])
+_PLAIN = [
+    ("key", pa.binary()),
+    ("value", pa.binary()),
+    ("topic", pa.string()),
+    ("partition", pa.int32()),
+    ("offset", pa.int64()),
+    ("timestamp", _TIMESTAMP),
+    ("timestampType", pa.int32()),
+]
+_SCHEMA = pa.schema(_PLAIN)
+_SCHEMA_WITH_HEADERS = pa.schema([*_PLAIN, ("headers", pa.list_(_HEADER))])
+_FAR_MS = (2**63 - 1) // 1000
+"""No time beyond it has microseconds of 64 bits."""
+
+
+def arrow_schema(include_headers: bool) -> pa.Schema:
+    return _SCHEMA_WITH_HEADERS if include_headers else _SCHEMA
+
+
+def declared(include_headers: bool) -> str:
+    """The same for Spark."""
+    return f"{COLUMNS}, {HEADERS}" if include_headers else COLUMNS
+
+
+def rows(fetched: Fetched, end: int, include_headers: bool) -> pa.RecordBatch:
+    """The records below `end`. Raises KafkaError(CORRUPT_MESSAGE)."""
+    found = columns_of(fetched)
+    offsets = found["offset"].to_numpy()
+    count = int(np.searchsorted(offsets, end))
+    if count < len(offsets):
+        found, offsets = found.slice(0, count), offsets[:count]
+    times_ms = np.clip(found["timestamp"].to_numpy(), -_FAR_MS, _FAR_MS)
+    columns = [
+        found["key"],
+        found["value"],
+        pa.repeat(pa.scalar(fetched.place.topic, pa.string()), count),
+        array_of(pa.int32(), np.full(count, fetched.place.partition, np.int32)),
+        found["offset"],
+        array_of(_TIMESTAMP, times_ms * 1000),
+        array_of(pa.int32(), _timestamp_types(fetched, offsets)),
+    ]
+    if include_headers:
+        columns.append(_headers(found["headers"]))
+    return pa.RecordBatch.from_arrays(columns, schema=arrow_schema(include_headers))
+
+
+def _timestamp_types(fetched: Fetched, offsets: Longs) -> npt.NDArray[np.int32]:
+    kinds = np.array([header.attributes >> 3 & 1 for _, header in fetched.batches], np.int32)
+    if not kinds.any():
+        return np.zeros(len(offsets), np.int32)
+    begins = np.array([header.base_offset for _, header in fetched.batches], np.int64)
+    found: npt.NDArray[np.int32] = kinds[np.searchsorted(begins, offsets, side="right") - 1]
+    return found
+
+
+def _headers(found: pa.ListArray) -> pa.ListArray:
+    edges = found.offsets.to_numpy()
+    pairs = found.values
+    named = pa.StructArray.from_arrays(pairs.flatten(), fields=list(_HEADER))
+    missing = edges[1:] == edges[:-1]
+    return pa.ListArray.from_arrays(
+        array_of(pa.int32(), edges), named, type=pa.list_(_HEADER), mask=booleans(missing)
+    )

@@ -1,0 +1,215 @@
+"""What a user of the source has asked for, checked: the options of Spark's own Kafka connector.
+
+    kafka.bootstrap.servers      HOST:PORT,…
+    subscribe, subscribePattern, assign      one of them: names, a pattern for whole names, JSON
+    startingOffsets              earliest, latest or JSON (a stream: latest, a batch: earliest)
+    startingTimestamp            in ms, in place of startingOffsets
+    endingOffsets, endingTimestamp           the same for the end of a batch
+    maxOffsetsPerTrigger         of a stream     minPartitions     tasks, at least
+    failOnDataLoss (true)        includeHeaders (false)
+    kafkaConsumer.pollTimeoutMs (120000)     how long a task waits for a partition
+    groupId or kafka.group.id    of a stream: where the group stands is committed, so that lag shows
+    kafka.isolation.level        read_committed (the default here) or read_uncommitted
+    kafka.max.partition.fetch.bytes, kafka.request.timeout.ms, and what security.py has
+
+Whatever else is given is refused: an option that is not followed would be a silent mistake.
+Above: batch.py, stream.py. Below: security.py, offsets.py.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import TypeAlias
+
+from kafkaesque.client.connection import Connection
+from kafkaesque.client.list_offsets import EARLIEST, LATEST
+from kafkaesque.client.profiles import connection_of
+from kafkaesque.pipelines.source.offsets import Offsets, parse_offsets, parse_places
+from kafkaesque.pipelines.source.security import SASL, TLS, OptionsError, secured
+from kafkaesque.types import TopicPartition
+
+Bound: TypeAlias = int | Offsets
+"""Where to begin or to end: EARLIEST, LATEST, a timestamp in ms, or an offset of each."""
+
+_SELECTIONS = ("subscribe", "subscribePattern", "assign")
+_BATCH_ONLY = ("endingOffsets", "endingTimestamp")
+_STREAM_ONLY = ("maxOffsetsPerTrigger", "groupId", "kafka.group.id")
+_EITHER = (
+    "kafka.bootstrap.servers",
+    *_SELECTIONS,
+    "startingOffsets",
+    "startingTimestamp",
+    "minPartitions",
+    "failOnDataLoss",
+    "includeHeaders",
+    "kafkaConsumer.pollTimeoutMs",
+    "kafka.isolation.level",
+    "kafka.max.partition.fetch.bytes",
+    "kafka.request.timeout.ms",
+    "kafka.security.protocol",
+    *SASL,
+    *TLS,
+)
+_NAMES = {name.lower(): name for name in (*_EITHER, *_BATCH_ONLY, *_STREAM_ONLY)}
+_ISOLATION = ("read_committed", "read_uncommitted")
+_ENDS = {"earliest": EARLIEST, "latest": LATEST}
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which partitions: those of these topics, of topics like `pattern`, or these places."""
+
+    topics: tuple[str, ...] = ()
+    pattern: str | None = None
+    places: tuple[TopicPartition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    connection: Connection
+    selection: Selection
+    start: Bound
+    end: Bound
+    max_rows: int | None
+    min_partitions: int
+    fail_on_data_loss: bool
+    include_headers: bool
+    poll_timeout_s: float
+    read_committed: bool
+    max_bytes: int
+    group: str | None
+
+
+def batch_options(given: Mapping[str, str]) -> SourceOptions:
+    """Raises OptionsError."""
+    options = _known(given)
+    _refuse(options, _STREAM_ONLY, "a stream (spark.readStream)")
+    found = _options(options, EARLIEST)
+    if _marks(found.start, LATEST):
+        raise OptionsError("a batch cannot start at latest: there would be nothing in it")
+    if _marks(found.end, EARLIEST):
+        raise OptionsError("a batch cannot end at earliest: there would be nothing in it")
+    return found
+
+
+def stream_options(given: Mapping[str, str]) -> SourceOptions:
+    """Raises OptionsError."""
+    options = _known(given)
+    _refuse(options, _BATCH_ONLY, "a batch (spark.read)")
+    return _options(options, LATEST)
+
+
+def includes_headers(given: Mapping[str, str]) -> bool:
+    return _flag(_known(given), "includeHeaders", False)
+
+
+def _known(given: Mapping[str, str]) -> dict[str, str]:
+    """By their names as they are spelled; Spark does not tell upper from lower case."""
+    for name in given:
+        if name.lower() not in _NAMES:
+            near = get_close_matches(name.lower(), _NAMES, n=1)
+            hint = f"did you mean {_NAMES[near[0]]}?" if near else "leave it out"
+            raise OptionsError(f"the source has no option {name}: {hint}")
+    return {_NAMES[name.lower()]: value.strip() for name, value in given.items()}
+
+
+def _refuse(options: Mapping[str, str], names: tuple[str, ...], owner: str) -> None:
+    for name in names:
+        if name in options:
+            raise OptionsError(f"{name} is for {owner} alone: leave it out")
+
+
+def _options(options: Mapping[str, str], start: int) -> SourceOptions:
+    isolation = options.get("kafka.isolation.level", _ISOLATION[0])
+    if isolation not in _ISOLATION:
+        raise OptionsError(f"kafka.isolation.level is {isolation!r}: use {' or '.join(_ISOLATION)}")
+    return SourceOptions(
+        connection=_connection(options),
+        selection=_selection(options),
+        start=_bound(options, "startingOffsets", "startingTimestamp", start),
+        end=_bound(options, "endingOffsets", "endingTimestamp", LATEST),
+        max_rows=_number(options, "maxOffsetsPerTrigger", 0) or None,
+        min_partitions=_number(options, "minPartitions", 1),
+        fail_on_data_loss=_flag(options, "failOnDataLoss", True),
+        include_headers=_flag(options, "includeHeaders", False),
+        poll_timeout_s=_number(options, "kafkaConsumer.pollTimeoutMs", 120_000) / 1000,
+        read_committed=isolation == _ISOLATION[0],
+        max_bytes=_number(options, "kafka.max.partition.fetch.bytes", 4 << 20),
+        group=_group(options),
+    )
+
+
+def _connection(options: Mapping[str, str]) -> Connection:
+    brokers = options.get("kafka.bootstrap.servers")
+    if not brokers:
+        raise OptionsError("no cluster is named: give kafka.bootstrap.servers, HOST:PORT,…")
+    try:
+        connection = connection_of(brokers)
+    except ValueError as error:
+        raise OptionsError(f"kafka.bootstrap.servers: {error}") from None
+    timeout_ms = _number(options, "kafka.request.timeout.ms", 30_000)
+    return secured(replace(connection, timeout_s=timeout_ms / 1000), options)
+
+
+def _selection(options: Mapping[str, str]) -> Selection:
+    given = [name for name in _SELECTIONS if options.get(name)]
+    if len(given) != 1:
+        problem = f"{' and '.join(given)} are both given" if given else "no topic is named"
+        raise OptionsError(f"{problem}: give one of {', '.join(_SELECTIONS)}")
+    (name,) = given
+    text = options[name]
+    try:
+        if name == "assign":
+            return Selection(places=tuple(parse_places(text)))
+        if name == "subscribePattern":
+            re.compile(text)
+            return Selection(pattern=text)
+    except (ValueError, re.error) as error:
+        raise OptionsError(f"{name} is {text!r}, but {error}: correct it") from None
+    return Selection(topics=tuple(sorted({each.strip() for each in text.split(",")} - {""})))
+
+
+def _bound(options: Mapping[str, str], name: str, moment: str, default: int) -> Bound:
+    text = options.get(name)
+    if moment in options:
+        if text is not None:
+            raise OptionsError(f"{name} and {moment} are both given: leave one out")
+        return _number(options, moment, 0, least=0)
+    if text is None:
+        return default
+    if text.lower() in _ENDS:
+        return _ENDS[text.lower()]
+    try:
+        return parse_offsets(text, least=EARLIEST)
+    except ValueError as error:
+        raise OptionsError(
+            f'{name} is {text!r}, but {error}: give earliest, latest or {{"topic": {{"0": 12}}}}'
+        ) from None
+
+
+def _marks(bound: Bound, mark: int) -> bool:
+    return bound == mark if isinstance(bound, int) else mark in bound.values()
+
+
+def _number(options: Mapping[str, str], name: str, default: int, least: int = 1) -> int:
+    text = options.get(name)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdecimal()) or int(text) < least:
+        raise OptionsError(f"{name} is {text!r}: give a whole number from {least} on")
+    return int(text)
+
+
+def _flag(options: Mapping[str, str], name: str, default: bool) -> bool:
+    text = options.get(name, str(default)).lower()
+    if text not in ("true", "false"):
+        raise OptionsError(f"{name} is {text!r}: give true or false")
+    return text == "true"
+
+
+def _group(options: Mapping[str, str]) -> str | None:
+    names = {options[name] for name in ("groupId", "kafka.group.id") if options.get(name)}
+    if len(names) > 1:
+        raise OptionsError("groupId and kafka.group.id name two groups: leave one out")
+    return names.pop() if names else None
