@@ -4,10 +4,14 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.broker_process import BrokerProcess
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 settings.register_profile("dev", max_examples=50, deadline=None)
 settings.register_profile(
@@ -30,3 +34,14 @@ def broker(tmp_path: Path) -> Iterator[BrokerProcess]:
     """A broker with a data directory of its own."""
     with BrokerProcess(tmp_path / "data") as process:
         yield process
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator["SparkSession"]:
+    """One local session for all tests that only use one: its JVM takes seconds to start."""
+    from kafkaesque.pipelines.session import session, stop
+
+    found = session("tests", "local[2]", {"spark.driver.memory": "1g"})
+    found.sparkContext.setLogLevel("OFF")
+    yield found
+    stop(found)

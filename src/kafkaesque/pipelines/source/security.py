@@ -51,6 +51,25 @@ def secured(connection: Connection, options: Mapping[str, str]) -> Connection:
     return _with_tls(connection, options) if with_tls else connection
 
 
+def options_for(connection: Connection) -> dict[str, str]:
+    """The options that make this connection."""
+    sasl, tls = connection.user is not None, connection.enable_tls
+    protocol = ("SASL_" if sasl else "") + ("SSL" if tls else "PLAINTEXT")
+    options = {
+        "kafka.bootstrap.servers": connection.bootstrap_servers,
+        "kafka.security.protocol": protocol,
+    }
+    if connection.user is not None:
+        options["kafka.sasl.mechanism"] = connection.sasl_mechanism
+        options["kafka.sasl.username"] = connection.user
+        options["kafka.sasl.password"] = connection.password or ""
+    if tls:
+        options["kafka.enable.ssl.certificate.verification"] = str(connection.tls_verify).lower()
+        if connection.tls_ca is not None:
+            options["kafka.ssl.ca.location"] = str(connection.tls_ca)
+    return options
+
+
 def _refuse_idle(
     options: Mapping[str, str], names: tuple[str, ...], is_used: bool, protocol: str, cure: str
 ) -> None:
