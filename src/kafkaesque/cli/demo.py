@@ -91,7 +91,8 @@ def ticks(
     """
     from random import Random
 
-    from kafkaesque.demo.sender import Sender, ensure_topic
+    from kafkaesque.client.admin import Admin
+    from kafkaesque.demo.sender import Sender
     from kafkaesque.demo.ticks import Disorder, Tick, make_ticks
 
     topic = topic or (AVRO_TOPIC if avro else TOPIC)
@@ -104,7 +105,7 @@ def ticks(
     disorder = Disorder(late, late_by, out_of_order)
     made = make_ticks(_names(tickers), disorder, Random(seed), _wall_clock)
     cluster = connection(context)
-    ensure_topic(cluster, topic, partitions)
+    Admin.connect(cluster).ensure(topic, partitions)
     progress = _Progress()
     encode = Tick.to_json if schemas is None else _avro(schemas, topic, progress, stop)
     if encode is None:

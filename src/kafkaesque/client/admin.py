@@ -23,7 +23,7 @@ from kafkaesque.client.answers import (
     started,
     words_of,
 )
-from kafkaesque.client.connection import Connection
+from kafkaesque.client.connection import ClusterError, Connection
 from kafkaesque.client.offsets import EARLIEST, LATEST, Offsets, ask_offsets, at_time
 from kafkaesque.client.topics import (
     Change,
@@ -35,6 +35,7 @@ from kafkaesque.client.topics import (
     Watermarks,
     cure,
 )
+from kafkaesque.errors import ErrorCode
 from kafkaesque.types import TopicPartition
 
 __all__ = ["Admin", "Status", "Topic", "TopicSize", "Watermarks"]
@@ -64,6 +65,12 @@ class Admin:
             _kafka.NewTopic(name, partitions, replicas, config=dict(config)) for name in names
         ]
         return self._statuses(self._start(self.client.create_topics, topics))
+
+    def ensure(self, name: str, partitions: int, config: Mapping[str, str] | None = None) -> None:
+        """Make a topic if it is not there; one that is there stays as it is."""
+        (status,) = self.create([name], partitions, -1, config or {})
+        if status.code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
+            raise ClusterError(f"topic {name} cannot be made: {status}")
 
     def delete(self, names: Iterable[str]) -> list[Status]:
         return self._statuses(self._start(self.client.delete_topics, list(names)))

@@ -14,21 +14,12 @@ from typing import Any
 from confluent_kafka import KafkaError, Producer
 
 from kafkaesque.client.absence import Absence
-from kafkaesque.client.admin import Admin
 from kafkaesque.client.connection import ClusterError, Connection
 from kafkaesque.demo.pace import Pace
 from kafkaesque.demo.ticks import Encode, Tick
-from kafkaesque.errors import ErrorCode
 
 _LONGEST_WAIT_S = 0.1
 _LONGEST_QUEUE = 100_000
-
-
-def ensure_topic(connection: Connection, topic: str, partitions: int) -> None:
-    """Make the topic if it is not there; one that is there stays as it is."""
-    (status,) = Admin.connect(connection).create([topic], partitions, -1, {})
-    if status.code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
-        raise ClusterError(f"topic {topic} cannot be made: {status}")
 
 
 class Sender:
