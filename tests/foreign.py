@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
@@ -131,6 +131,25 @@ def read(
     finally:
         reader.close()
     return messages
+
+
+def read_all(bootstrap: str, topic: str, partition: int = 0) -> list[Message]:
+    """All records of one partition that are there, and committed."""
+    reader = consumer(bootstrap, enable_partition_eof=True)
+    reader.assign([TopicPartition(topic, partition, 0)])
+    messages: list[Message] = []
+    try:
+        while True:
+            message = reader.poll(TIMEOUT_S)
+            assert message is not None, f"no end of {topic} came after {len(messages)} records"
+            if (error := message.error()) is None:
+                messages.append(message)
+            elif error.code() == KafkaError._PARTITION_EOF:
+                return messages
+            else:
+                raise KafkaException(error)
+    finally:
+        reader.close()
 
 
 def values(messages: Sequence[Message]) -> list[bytes | None]:

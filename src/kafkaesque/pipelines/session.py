@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kafkaesque.pipelines.shipping import packed
 from kafkaesque.pipelines.starting import aot, jvm
 from kafkaesque.pipelines.starting.caches import SessionError
 from kafkaesque.pipelines.starting.command import is_plain, jvm_command
@@ -67,7 +68,10 @@ def session(
         builder = SparkSession.builder.appName(app_name).master(master)
         for name, value in settings.items():
             builder = builder.config(name, value)
-        return builder.getOrCreate()
+        found = builder.getOrCreate()
+        if local_cores(master) is None:
+            found.sparkContext.addPyFile(str(packed()))
+        return found
 
 
 def stop(spark: "SparkSession", within_s: float = jvm.END_S) -> None:

@@ -74,4 +74,3 @@ def test_there_is_no_watermark_before_the_first_time_was_seen() -> None:
     tally = Tally("plain")
     tally.add([first])
     assert (tally.status.rate_in, tally.status.watermark_ms) == (None, None)
-

@@ -1,24 +1,24 @@
 """`kafkaesque pipeline …`: data pipelines on Spark.
 
-Below: doctor.py.
+Below: run.py, file.py, status.py, doctor.py.
 """
 
-import typer
-
+from kafkaesque.cli.connecting import ClusterCommand, cluster_commands
 from kafkaesque.cli.pipeline.doctor import doctor
+from kafkaesque.cli.pipeline.file import check, new
+from kafkaesque.cli.pipeline.run import app as run
+from kafkaesque.cli.pipeline.status import start, status, stop
 
-app = typer.Typer(
-    name="pipeline",
-    help="Run data pipelines on Spark.",
-    epilog="Example: kafkaesque pipeline doctor --run",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+app = cluster_commands(
+    "pipeline",
+    "Run data pipelines on Spark.",
+    "kafkaesque pipeline run stocks",
 )
 
-
-@app.callback()
-def pipeline() -> None:
-    """Run data pipelines on Spark."""
-
-
+app.add_typer(run)
+app.command(cls=ClusterCommand)(status)
+app.command(cls=ClusterCommand)(stop)
+app.command(cls=ClusterCommand)(start)
+app.command()(new)
+app.command(cls=ClusterCommand)(check)
 app.command()(doctor)

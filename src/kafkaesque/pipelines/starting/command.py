@@ -19,8 +19,10 @@ from kafkaesque.pipelines.starting.java import Java
 MAIN = "org.apache.spark.deploy.SparkSubmit"
 ANSWER_S = 60.0
 
-# Java has not had the package since 25, and says so at each start.
 _GONE = "--add-opens=java.base/sun.security.action=ALL-UNNAMED"
+"""Java has not had the package since 25, and says so at each start."""
+_TRIAL = "--add-modules=jdk.incubator.vector"
+"""Java warns of it at each start, and nothing but the linear algebra of Spark's ML can use it."""
 _USERS_OWN = (
     "HADOOP_CONF_DIR",
     "PYSPARK_GATEWAY_PORT",
@@ -56,7 +58,7 @@ def jvm_command(java: Java, config: Mapping[str, str]) -> list[str] | None:
     import pyspark
 
     driver = {name: config[name] for name in sorted(config) if name.startswith("spark.driver.")}
-    asked = key(java.executable, java.version, pyspark.__version__, spark_home(), driver)
+    asked = key(java.executable, java.version, pyspark.__version__, spark_home(), driver, _TRIAL)
     kept = cache_directory() / f"command-{asked}"
     if kept.is_file():
         try:
@@ -91,6 +93,7 @@ def _ask(java: Java, driver: Mapping[str, str]) -> list[str] | None:
     if done.returncode or MAIN not in words:
         return None
     options = words[1 : words.index(MAIN)]
+    options = [word for word in options if word != _TRIAL]
     return [word for word in options if word != _GONE or java.release < 25]
 
 

@@ -1,0 +1,132 @@
+"""`kafkaesque pipeline run upsert`: the newest event of each id, in a table of a database.
+
+Above: run.py. Below: run_options.py; pipelines/upsert.py, imported on use.
+"""
+
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from kafkaesque.cli.options import parse_pair
+from kafkaesque.cli.output import CommandError
+from kafkaesque.cli.pipeline.run_options import (
+    MASTER,
+    Checkpoint,
+    Conf,
+    Interval,
+    Master,
+    Name,
+    Once,
+    RegistryUrl,
+    Stay,
+    require_spark,
+    run_pipeline,
+)
+
+if TYPE_CHECKING:
+    from kafkaesque.pipelines.tables.columns import ColumnType
+    from kafkaesque.pipelines.upsert import Decode
+
+FORMS = ("json", "avro", "protobuf")
+
+
+def upsert(
+    context: typer.Context,
+    topic: Annotated[str, typer.Option(help="Topic to read, one alone.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            envvar="KAFKAESQUE_DATABASE",
+            help="The database: sqlite:///FILE, postgresql://… or cockroachdb://…",
+        ),
+    ],
+    table: Annotated[str, typer.Option(help="Its table; made if it is not there.")],
+    key: Annotated[
+        str, typer.Option(metavar="FIELD", help="The field that is the id of an event.")
+    ] = "id",
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--column",
+            metavar="NAME=TYPE",
+            help="A column whose type events should not decide: text, bigint, double, boolean, "
+            "timestamp or json; may be repeated.",
+        ),
+    ] = None,
+    decode: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORM",
+            help="Read values by the registry's schema: json, avro or protobuf; "
+            "else they are JSON without one.",
+        ),
+    ] = None,
+    dead_letters: Annotated[
+        str | None,
+        typer.Option(
+            "--dead-letters",
+            metavar="TOPIC",
+            help="Where events go that cannot be read; else they stop the pipeline.",
+        ),
+    ] = None,
+    patience_s: Annotated[
+        float,
+        typer.Option("--patience", min=0, help="Seconds to wait for a database that is away."),
+    ] = 60.0,
+    name: Name = None,
+    registry: RegistryUrl = None,
+    checkpoint: Checkpoint = None,
+    once: Once = False,
+    interval: Interval = "1 second",
+    master: Master = MASTER,
+    conf: Conf = None,
+    stay: Stay = False,
+) -> None:
+    """Keep the newest event of each id in a table of a database, until Ctrl-C.
+
+    \b
+    Examples:
+      kafkaesque pipeline run upsert --topic orders --to sqlite:///orders.db --table orders
+      kafkaesque pipeline run upsert --topic orders --to postgresql://ada@db/shop --table orders \\
+        --key number --column price=double --dead-letters orders.dead --once
+    """
+    require_spark()
+    if decode is not None and decode not in FORMS:
+        raise typer.BadParameter(f"{decode!r} is none of {', '.join(FORMS)}", param_hint="--decode")
+    from kafkaesque.pipelines.tables import TableError
+    from kafkaesque.pipelines.upsert import Counts, start
+
+    counts = Counts()
+    given = dict(parse_pair(each) for each in column or ())
+    start_it = partial(
+        start,
+        topic=topic,
+        to=to,
+        table=table,
+        key=key,
+        columns=cast("dict[str, ColumnType]", given),
+        decode=cast("Decode | None", decode),
+        dead_letters=dead_letters,
+        patience_s=patience_s,
+        counts=counts,
+    )
+    try:
+        run_pipeline(
+            context,
+            start_it,
+            name=name or "upsert",
+            registry=registry,
+            checkpoint=checkpoint,
+            once=once,
+            interval=interval,
+            master=master,
+            conf=conf,
+            stay=stay,
+        )
+    except TableError as error:
+        raise CommandError(str(error)) from error
+    finally:
+        refused = f", {counts.refused:,} could not be read" if counts.refused else ""
+        typer.echo(f"{table}: {counts.rows:,} rows written, of {counts.events:,} events{refused}")

@@ -1,0 +1,40 @@
+"""What went wrong in Spark, in a line: the cause that somebody can do something about.
+
+A failure in a task, or in a function of Python, comes out of Spark as text within text: the name of
+a Java class, a stage, a traceback of a worker, and in its last line what was said. Pure.
+Above: runner.py, cli/pipeline/.
+"""
+
+import re
+
+from kafkaesque.errors import StartError
+
+LONGEST = 1000
+
+# The last line of a Python traceback that Spark quotes: "package.SomeError: what was said".
+_RAISED = re.compile(
+    r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Warning): (.+)$", re.MULTILINE
+)
+_CAUSED = re.compile(r"^Caused by: (?:[\w.$]+: )?(.+)$", re.MULTILINE)
+_CLASS = re.compile(r"^\[[A-Z0-9_.]+\] ")
+_STATE = re.compile(r" SQLSTATE: \w{5}$")
+
+
+class PipelineError(StartError):
+    """A pipeline cannot be run like this; the message names the cause and the cure."""
+
+
+def reason_of(error: BaseException) -> str:
+    """One line. What a task in Python raised comes first, then what Java says caused it."""
+    text = str(error)
+    quoted = text.partition("Traceback (most recent call last)")[2]
+    for pattern, where in ((_RAISED, quoted), (_CAUSED, text)):
+        if found := pattern.findall(where):
+            return _plain(found[-1])
+    first = text.strip().partition("\n")[0]
+    return _plain(first) or type(error).__name__
+
+
+def _plain(line: str) -> str:
+    line = _STATE.sub("", _CLASS.sub("", line.strip()))
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"

@@ -1,0 +1,119 @@
+"""A pipeline of a user's own by the command line: new, check, run, kill, run on, stop."""
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests import foreign
+from tests.broker_process import COMMAND, BrokerProcess
+
+MINUTE = "2026-11-16T02:0{minute}:{second:02d}.000000"
+
+
+@pytest.fixture(scope="module")
+def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with BrokerProcess(tmp_path_factory.mktemp("files") / "data") as process:
+        yield process.bootstrap
+
+
+class Directory:
+    """Where a user works: commands run in it."""
+
+    def __init__(self, place: Path, brokers: str) -> None:
+        self.place = place
+        self.brokers = brokers
+
+    def pipeline(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [COMMAND, "pipeline", *words], cwd=self.place, capture_output=True, text=True
+        )
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        command = [str(COMMAND), "pipeline", "run", *words, "--brokers", self.brokers]
+        return subprocess.Popen(command, cwd=self.place, stderr=subprocess.PIPE, text=True)
+
+    def status(self, name: str) -> dict[str, Any]:
+        done = self.pipeline("status", name, "--brokers", self.brokers, "--format", "json")
+        found = json.loads(done.stdout) if done.returncode == 0 else [{"state": "unknown"}]
+        return dict(found[0])
+
+
+def ticks(first: int, stop: int, minute: int = 1) -> list[bytes]:
+    return [
+        json.dumps(
+            {
+                "event_time": MINUTE.format(minute=minute, second=each % 60),
+                "ticker": "AMZN",
+                "price": float(each),
+            }
+        ).encode()
+        for each in range(first, stop)
+    ]
+
+
+def results(brokers: str) -> list[dict[str, Any]]:
+    found = foreign.values(foreign.read_all(brokers, "prices_result"))
+    return [json.loads(value or b"") for value in found]
+
+
+def test_new_check_run_kill_resume_stop(tmp_path: Path, brokers: str) -> None:
+    user = Directory(tmp_path, brokers)
+    topic = foreign.create_topic(brokers)
+    foreign.create_topic(brokers, "prices_result")
+    foreign.produce(brokers, topic, ticks(0, 30))
+
+    assert user.pipeline("new", "prices", "--topic", topic).returncode == 0
+    again = user.pipeline("new", "prices")
+    assert again.returncode == 1
+    assert "is there already" in again.stderr
+
+    checked = user.pipeline("check", "prices.py", "--brokers", brokers)
+    assert checked.returncode == 0, checked.stderr
+    assert "average: double" in checked.stdout
+    assert "Physical Plan" in checked.stdout
+    assert not results(brokers)
+
+    with user.start("prices.py") as process:
+        foreign.until(lambda: results(brokers)[-1:] and results(brokers)[-1]["ticks"] == 30)
+        process.kill()
+    assert user.status("prices")["state"] in ("running", "lost")
+
+    foreign.produce(brokers, topic, ticks(30, 45))
+    with user.start("prices.py") as process:
+        foreign.until(lambda: results(brokers)[-1]["ticks"] == 45)
+        assert results(brokers)[-1]["average"] == 22.0
+        status = user.status("prices")
+        assert status["state"] == "running"
+        assert status["queries"][0]["rows_in"] == 15
+        stopped = user.pipeline("stop", "prices", "--brokers", brokers)
+        assert stopped.returncode == 0, stopped.stderr
+        assert process.wait(60) == 0
+    assert user.status("prices")["state"] == "finished"
+    assert [each["ticks"] for each in results(brokers)] == [30, 45]
+
+
+def test_a_mistake_ends_the_run_at_once_and_ctrl_c_ends_it_well(
+    tmp_path: Path, brokers: str
+) -> None:
+    user = Directory(tmp_path, brokers)
+    topic = foreign.create_topic(brokers)
+    foreign.produce(brokers, topic, ticks(0, 3))
+    user.pipeline("new", "wrong", "--topic", topic)
+    file = tmp_path / "wrong.py"
+    file.write_text(file.read_text().replace('avg("price")', 'avg("prize")'))
+    with user.start("wrong.py") as process:
+        said = process.communicate()[1]
+        assert process.returncode == 1
+    assert "`prize` cannot be resolved" in said
+    assert "Traceback" not in said
+
+    file.write_text(file.read_text().replace('avg("prize")', 'avg("price")'))
+    foreign.create_topic(brokers, "wrong_result")
+    with user.start("wrong.py") as process:
+        foreign.until(lambda: user.status("wrong")["state"] == "running")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
