@@ -35,7 +35,10 @@ from kafkaesque.registry.reading import WRITE_ID
 
 _MOST_AT_ONCE: Final = 100
 _PATIENCE_S: Final = 20.0
-"""How long a request may wait for its turn, with other registries and an absent cluster."""
+"""How long a request may wait for its turn among other registries."""
+_ABSENCE_S: Final = 6.0
+"""How long for a cluster that nobody answers for: less than clients wait for us."""
+_CALL_S: Final = 5.0
 _TRANSACTION_MS: Final = 10_000
 _FRAME_BYTES: Final = 200
 """What a record has around key and value, and more."""
@@ -126,7 +129,8 @@ class Writing:
                 return
 
     def _fulfil(self, wishes: list[Wish]) -> None:
-        deadline = time.monotonic() + _PATIENCE_S
+        begun = time.monotonic()
+        deadline = begun + _PATIENCE_S
         attempts = 0
         while True:
             try:
@@ -136,6 +140,7 @@ class Writing:
                 problem = not_stored(str(error))
             except ClusterError as error:
                 problem = not_stored(str(error))
+                deadline = begun + _ABSENCE_S
             except Exception as error:
                 problem = not_stored(f"{type(error).__name__}: {error}")
                 deadline = 0.0
@@ -204,6 +209,7 @@ class Writing:
 
     def _take_the_pen(self) -> None:
         self._drop_the_pen()
+        self._connection.require_an_answer()
         producer = Producer(
             self._connection.config(
                 transactional_id=f"kafkaesque-registry-{self._topic}",
@@ -215,7 +221,7 @@ class Writing:
             ),
             logger=_SILENT,
         )
-        self._call(producer.init_transactions, self._connection.timeout_s)
+        self._call(producer.init_transactions, self._timeout_s)
         self.pens_taken += 1
         self._draft = self._reader.draft()
         self._producer = producer
@@ -243,10 +249,15 @@ class Writing:
                 headers=[(WRITE_ID, write_id)],
                 on_delivery=delivered,
             )
-        self._call(producer.flush, self._connection.timeout_s)
-        self._call(producer.commit_transaction, self._connection.timeout_s)
+        if producer.flush(self._timeout_s):
+            raise LostPenError("the cluster does not answer")
+        self._call(producer.commit_transaction, self._timeout_s)
         self.transactions += 1
         return max(offsets, default=-1)
+
+    @property
+    def _timeout_s(self) -> float:
+        return min(self._connection.timeout_s, _CALL_S)
 
     def _call(self, call: Callable[..., Any], *arguments: Any) -> None:
         """Raises LostPenError, whatever it was: the pen is taken again, if it can be had."""

@@ -96,6 +96,7 @@ def read_text(path: Path) -> str:
             return sys.stdin.buffer.read().decode()
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
+        cause = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise CommandError(
-            f"cannot read {path} ({error}): name a text file with a schema"
+            f"cannot read {path} ({cause}): name a text file with a schema"
         ) from None

@@ -29,7 +29,7 @@ class RegistryAwayError(RegistryError):
     def __init__(self, addresses: str, cause: str) -> None:
         super().__init__(
             f"no schema registry answers at {addresses} ({cause}): start one with `kafkaesque "
-            "registry`, or give the address of yours (registry=…, or KAFKAESQUE_REGISTRY)",
+            "registry`, or name yours (registry=…, --registry or KAFKAESQUE_REGISTRY)",
             _AWAY,
             _AWAY,
         )
