@@ -13,11 +13,17 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer
 
 from kafkaesque.client.admin import Admin
 from kafkaesque.client.answers import unanswered
-from kafkaesque.client.connection import Connection
+from kafkaesque.client.connection import ClusterError, Connection
 from kafkaesque.client.pipelines import TOPIC, Command, PipelineStatus, Verb, read
 
 _BATCH = 500
 _FLUSH_S = 5.0
+_SETTINGS = {
+    "cleanup.policy": "compact",
+    # A status a second is soon forgotten: whoever looks reads the topic from its beginning.
+    "segment.ms": "600000",
+    "min.cleanable.dirty.ratio": "0.1",
+}
 
 
 class Board:
@@ -30,7 +36,7 @@ class Board:
 
     def make(self) -> None:
         """The topic, if it is not there. Raises ClusterError."""
-        Admin.connect(self._connection).ensure(TOPIC, 1, {"cleanup.policy": "compact"})
+        Admin.connect(self._connection).ensure(TOPIC, 1, _SETTINGS)
 
     def poll(self, timeout_s: float = 0.0) -> list[PipelineStatus | Command]:
         """What was said since the last time; nothing while there is no topic, or no answer."""
@@ -73,7 +79,11 @@ class Board:
         command = Command(verb, status.name, status.run, time.time_ns() // 1_000_000)
         self._connection.require_an_answer()
         self._write(command.key, command.to_json())
-        self.flush()
+        if self._producer.flush(_FLUSH_S):
+            raise ClusterError(
+                f"{status.name} could not be told to {verb}: the cluster took no record within "
+                f"{_FLUSH_S:g} s; see `kafkaesque cluster health`, then try again"
+            )
 
     def flush(self) -> None:
         if self._producer is not None:

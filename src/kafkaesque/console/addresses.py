@@ -12,6 +12,8 @@ GROUPS = "/groups"
 TRANSACTIONS = "/transactions"
 SCHEMAS = "/schemas"
 FANOUT = "/fanout"
+PIPELINES = "/pipelines"
+CANDLES = "/candles"
 
 
 def topic_path(name: str) -> str:
@@ -24,6 +26,11 @@ def group_path(name: str) -> str:
 
 def subject_path(name: str) -> str:
     return f"{SCHEMAS}/{_quoted(name)}"
+
+
+def candles_path(ticker: str) -> str:
+    """Of its shortest window; behind another slash follows another."""
+    return f"{CANDLES}/{_quoted(ticker)}"
 
 
 def name_in(segment: str) -> str:

@@ -17,8 +17,10 @@ from nicegui import app as nicegui_app
 
 from kafkaesque.client.connection import Address, Connection
 from kafkaesque.console.about import add_routes
+from kafkaesque.console.candles_poller import CandlesPoller
 from kafkaesque.console.fanout_poller import FanoutPoller
 from kafkaesque.console.pages.frame import frame
+from kafkaesque.console.pipelines_poller import PipelinesPoller
 from kafkaesque.console.poller import Poller
 from kafkaesque.console.schemas import Schemas
 from kafkaesque.serving import Server, listen
@@ -56,12 +58,16 @@ def _application(
     connection: Connection, fanout_url: str | None, schemas: Schemas | None
 ) -> FastAPI:
     poller = Poller(connection, fanout_url)
+    pipelines = PipelinesPoller(connection, poller)
+    candles = CandlesPoller(connection)
     fanout = None if fanout_url is None else FanoutPoller(fanout_url)
     application = FastAPI(openapi_url=None)
     add_routes(application, connection, poller)
     nicegui_app.add_static_files("/console", WEB, max_cache_age=0)
     nicegui_app.on_shutdown(_leave_all_pages)
     nicegui_app.on_shutdown(poller.stop)
+    nicegui_app.on_shutdown(pipelines.stop)
+    nicegui_app.on_shutdown(candles.stop)
     if fanout is not None:
         nicegui_app.on_shutdown(fanout.stop)
     if schemas is not None:
@@ -69,7 +75,7 @@ def _application(
     ui.add_head_html(HEAD, shared=True)
     ui.run_with(
         application,
-        root=lambda: frame(poller, fanout, schemas),
+        root=lambda: frame(poller, pipelines, candles, fanout, schemas),
         title="Kafkaesque",
         favicon=WEB / "favicon.svg",
         tailwind=False,

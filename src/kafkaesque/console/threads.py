@@ -1,4 +1,4 @@
-"""Calls that block, for pages that may not. Above: poller.py, schemas.py."""
+"""Calls that block, for pages that may not. Above: poller.py, schemas.py, pipelines_poller.py."""
 
 import asyncio
 import threading
@@ -12,6 +12,8 @@ T = TypeVar("T")
 async def in_thread(call: Callable[[], T]) -> T:
     """Not asyncio.to_thread: its threads would hold up the end of a process until they are done."""
     done: Future[T] = Future()
+    # Whoever waits may be cancelled; the answer is then nobody's, and no error.
+    done.set_running_or_notify_cancel()
 
     def run() -> None:
         try:

@@ -13,23 +13,29 @@ from nicegui import context, ui
 
 from kafkaesque.client.connection import Address
 from kafkaesque.console.addresses import (
+    CANDLES,
     FANOUT,
     GROUPS,
+    PIPELINES,
     SCHEMAS,
     TOPICS,
     TRANSACTIONS,
     name_in,
 )
+from kafkaesque.console.candles_poller import CandlesPoller
 from kafkaesque.console.fanout_poller import FanoutPoller
+from kafkaesque.console.pages.candles import candles_page
 from kafkaesque.console.pages.fanout import fanout_page
 from kafkaesque.console.pages.group import group_page
 from kafkaesque.console.pages.groups import groups_page
 from kafkaesque.console.pages.parts import Text, live, tag, text
+from kafkaesque.console.pages.pipelines import pipelines_page
 from kafkaesque.console.pages.schemas import schemas_page
 from kafkaesque.console.pages.subject import subject_page
 from kafkaesque.console.pages.topic import topic_page
 from kafkaesque.console.pages.topics import topics_page
 from kafkaesque.console.pages.transactions import transactions_page
+from kafkaesque.console.pipelines_poller import PipelinesPoller
 from kafkaesque.console.poller import Poller, View
 from kafkaesque.console.schemas import Schemas
 from kafkaesque.console.snapshot import Snapshot
@@ -52,6 +58,8 @@ PAGES = (
         TRANSACTIONS,
         lambda seen: None if seen.transactions_problem else len(seen.transactions),
     ),
+    Page("Pipelines", PIPELINES),
+    Page("Candles", CANDLES),
 )
 SCHEMAS_PAGE = Page("Schemas", SCHEMAS)
 FANOUT_PAGE = Page("Fan-out", FANOUT)
@@ -62,7 +70,13 @@ class _SubPages(ui.sub_pages):
         text("p", "There is no such page. Choose one of those on the left.", "k-empty")
 
 
-def frame(poller: Poller, fanout: FanoutPoller | None, schemas: Schemas | None) -> None:
+def frame(
+    poller: Poller,
+    pipelines: PipelinesPoller,
+    candles: CandlesPoller,
+    fanout: FanoutPoller | None,
+    schemas: Schemas | None,
+) -> None:
     """`fanout` asks the fan-out, if there is one, and `schemas` the registry."""
     client = context.client
     client.on_connect(lambda: poller.watch(client.id))
@@ -82,6 +96,12 @@ def frame(poller: Poller, fanout: FanoutPoller | None, schemas: Schemas | None) 
                 GROUPS: lambda: groups_page(poller),
                 GROUPS + "/{name}": lambda name: group_page(poller, name_in(name)),
                 TRANSACTIONS: lambda: transactions_page(poller),
+                PIPELINES: lambda: pipelines_page(pipelines),
+                CANDLES: lambda: candles_page(candles),
+                CANDLES + "/{name}": lambda name: candles_page(candles, name_in(name)),
+                CANDLES + "/{name}/{window}": lambda name, window: candles_page(
+                    candles, name_in(name), name_in(window)
+                ),
             }
             if schemas is not None:
                 pages[SCHEMAS] = lambda: schemas_page(schemas)
