@@ -52,7 +52,7 @@ class Flow:
             raise PipelineError(
                 f"{query} gives back a frame that is no stream: begin with what it is given"
             )
-        self.sink.check(made)
+        self.sink.check(made, self.pipeline.mode)
         return made
 
 

@@ -27,8 +27,8 @@ WAREHOUSE = "lake"
 
 
 class Sink(Protocol):
-    def check(self, frame: "DataFrame") -> None:
-        """Raises PipelineError if it cannot take such a frame."""
+    def check(self, frame: "DataFrame", mode: "Mode") -> None:
+        """Raises PipelineError if it cannot take such a frame, or not in this mode."""
 
     def start(
         self, context: "Context", frame: "DataFrame", query: str, mode: "Mode"
@@ -45,7 +45,7 @@ class TopicSink:
     key: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
-    def check(self, frame: "DataFrame") -> None:
+    def check(self, frame: "DataFrame", mode: "Mode") -> None:
         if self.key is not None and self.key not in frame.columns:
             raise PipelineError(
                 f"the sink {self.topic} takes its key from {self.key!r}, and the frame has "
@@ -55,14 +55,23 @@ class TopicSink:
     def start(
         self, context: "Context", frame: "DataFrame", query: str, mode: "Mode"
     ) -> "StreamingQuery":
-        writer = self._records(frame).writeStream.format("kafkaesque").outputMode(mode)
         given = {
             **context.cluster,
             "topic": self.topic,
-            "writerId": f"{context.name}.{query}",
+            "writerId": f"{context.name}.{query}.sink",
             **self.options,
         }
-        return context.start(writer.options(**given), query)
+        records = self._records(frame)
+        if mode == "append":
+            writer = records.writeStream.format("kafkaesque").options(**given)
+            return context.start(writer, query)
+
+        def write(batch: "DataFrame", _: int) -> None:
+            # The sink sees for itself which batch of which query it is, and writes it once.
+            batch.write.format("kafkaesque").options(**given).mode("append").save()
+
+        # Spark lets no sink that is written in Python have a stream in another mode.
+        return context.start(records.writeStream.foreachBatch(write).outputMode(mode), query)
 
     def _records(self, frame: "DataFrame") -> "DataFrame":
         from pyspark.sql import functions as sql
@@ -84,10 +93,15 @@ class LakeSink:
     warehouse: str = WAREHOUSE
     options: Mapping[str, str] = field(default_factory=dict)
 
-    def check(self, frame: "DataFrame") -> None:
+    def check(self, frame: "DataFrame", mode: "Mode") -> None:
         if self.table.count(".") != 1:
             raise PipelineError(
                 f"{self.table!r} is no table of the lake: name it as in lake.orders"
+            )
+        if mode != "append":
+            raise PipelineError(
+                f"{self.table}: rows of the lake are never changed: make the mode append, and give "
+                "windows a watermark, which closes them"
             )
 
     def start(
@@ -99,8 +113,8 @@ class LakeSink:
             "writerId": f"{context.name}.{query}",
             **self.options,
         }
-        writer = frame.writeStream.format("kafkaesque_lake").outputMode(mode)
-        return context.start(writer.options(**given), query)
+        writer = frame.writeStream.format("kafkaesque_lake").options(**given)
+        return context.start(writer, query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +126,7 @@ class TableSink:
     table: str
     key: str = "id"
 
-    def check(self, frame: "DataFrame") -> None:
+    def check(self, frame: "DataFrame", mode: "Mode") -> None:
         missing = [
             name
             for name in (self.key, "timestamp", "partition", "offset")
@@ -141,7 +155,7 @@ class SparkSink:
     path: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
-    def check(self, frame: "DataFrame") -> None:
+    def check(self, frame: "DataFrame", mode: "Mode") -> None:
         """Spark itself says what does not fit."""
 
     def start(

@@ -54,8 +54,8 @@ class PipelinePanels(Element, component="../web/pipelines.js"):
             text("h2", f"Stop {name}?")
             text(
                 "p",
-                "Its queries end, and nothing is lost: they go on where they were when it is started "
-                "again.",
+                "Its queries end, and nothing is lost: they go on where they were when it is "
+                "started again.",
             )
             with tag("div", "k-actions"):
                 keep = text("button", "Let it run", "k-button").props('type="button"')
