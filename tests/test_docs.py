@@ -1,7 +1,7 @@
 """The reference documents what there is: every command, option and environment variable.
 
 Options that all commands which talk to a cluster have are documented once, in a section of theirs,
-and so are those of the commands that ask a schema registry.
+and so are those of the commands that ask a schema registry, and of those that run a pipeline.
 """
 
 import re
@@ -37,6 +37,7 @@ def variables(option: Any) -> list[str]:
 
 
 SECTIONS = sections(CLI.read_text())
+RUNS = "kafkaesque pipeline run"
 OF_COMMANDS = {name.strip("`"): text for name, text in SECTIONS.items() if name.startswith("`")}
 SHARED = (
     SECTIONS["Options of every command that talks to a cluster"]
@@ -44,6 +45,14 @@ SHARED = (
 )
 SHARED_OPTIONS = [*options(ClusterCommand("any")), *options(RegistryCommand("any"))]
 SHARED_NAMES = {name for option in SHARED_OPTIONS for name in names(option)}
+OF_RUNS = SECTIONS[f"Options of every `{RUNS}`"]
+RUN_NAMES = set.intersection(
+    *(
+        {name for option in options(command) for name in names(option)}
+        for command_name, command in COMMANDS.items()
+        if command_name.startswith(RUNS)
+    )
+)
 
 
 def test_the_reference_has_a_section_for_each_command_and_for_nothing_else() -> None:
@@ -57,9 +66,15 @@ def test_what_all_commands_share_is_in_the_section_of_that_name() -> None:
     assert {"`--brokers`", "`--registry`"} <= SHARED_NAMES
 
 
+def test_what_all_runs_of_pipelines_share_is_in_the_section_of_that_name() -> None:
+    assert {"`--once`", "`--checkpoint`", "`--master`"} <= RUN_NAMES
+    assert [name for name in RUN_NAMES - SHARED_NAMES if name not in OF_RUNS] == []
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_option_is_in_its_commands_section(name: str) -> None:
-    own = [option for option in options(COMMANDS[name]) if not SHARED_NAMES & set(names(option))]
+    elsewhere = SHARED_NAMES | (RUN_NAMES if name.startswith(RUNS) else set())
+    own = [option for option in options(COMMANDS[name]) if not elsewhere & set(names(option))]
     text = OF_COMMANDS[name]
     missing = [spelling for option in own for spelling in names(option) if spelling not in text]
     missing += [

@@ -9,9 +9,10 @@ from tests.broker_process import COMMAND, free_port
 
 
 class Up:
-    """`kafkaesque up` with these options; `start` returns when it has said welcome."""
+    """`kafkaesque up` with these options; `start` returns when it has said welcome. Spark takes its
+    time and half of the machine: it is left out unless asked for."""
 
-    def __init__(self, *args: object) -> None:
+    def __init__(self, *args: object, spark: bool = False) -> None:
         self.port, self.course_port, self.console_port = free_port(), free_port(), free_port()
         self.registry_port, self.gateway_port = free_port(), free_port()
         self.fanout_port, self.fanout_tcp_port = free_port(), free_port()
@@ -20,6 +21,7 @@ class Up:
             *("--console-port", str(self.console_port), "--gateway-port", str(self.gateway_port)),
             *("--registry-port", str(self.registry_port), "--fanout-port", str(self.fanout_port)),
             *("--fanout-tcp-port", str(self.fanout_tcp_port), *map(str, args)),
+            *(() if spark else ("--no-spark",)),
         ]
         self.bootstrap = f"127.0.0.1:{self.port}"
         self.command = [str(COMMAND)]

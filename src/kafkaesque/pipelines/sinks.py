@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kafkaesque.pipelines.context import Context
     from kafkaesque.pipelines.declaring import Mode
 
-WAREHOUSE = "lake"
+WAREHOUSE = "kafkaesque-lake"
 
 
 class Sink(Protocol):

@@ -19,18 +19,34 @@ ALL = Platform(
     fanout_tcp_port=8084,
     rate=10.0,
     data_dir=Path("data"),
+    pipelines_dir=Path("data/pipelines"),
 )
 
 
 def test_each_part_is_told_where_the_broker_is_and_where_to_listen() -> None:
     programs = {program.name: program.args for program in others(ALL)}
-    assert list(programs) == [*("registry", "console", "gateway", "fanout", "ticks", "avro ticks")]
+    names = ("registry", "console", "gateway", "fanout", "ticks", "avro ticks", "stocks")
+    assert tuple(programs) == names
     assert all("127.0.0.1:9092" in args for args in programs.values())
     schemas = ("--registry", "http://127.0.0.1:8081")
     assert programs["gateway"][-4:] == ("--port", "8082", *schemas)
     assert {"8083", "8084", "http://localhost:*", "http://127.0.0.1:*"} <= set(programs["fanout"])
     assert programs["console"][-4:] == ("--fanout", "http://127.0.0.1:8083", *schemas)
     assert programs["avro ticks"] == (*programs["ticks"], "--avro", *schemas)
+    assert set(schemas) <= set(programs["stocks"])
+
+
+def test_the_pipeline_keeps_its_place_in_the_data_directory_and_waits_when_stopped() -> None:
+    (stocks,) = [program for program in others(ALL) if program.name == "stocks"]
+    where = stocks.args[stocks.args.index("--checkpoint") + 1]
+    assert where == str(Path("data/pipelines/stocks").absolute())
+    assert "--stay" in stocks.args
+
+
+@pytest.mark.parametrize("less", [{"pipelines_dir": None}, {"rate": None}])
+def test_without_spark_or_without_ticks_there_is_no_pipeline(less: dict[str, None]) -> None:
+    programs = [program.name for program in others(replace(ALL, **less))]  # type: ignore[arg-type]
+    assert "stocks" not in programs
 
 
 def test_without_a_fanout_the_console_looks_for_none() -> None:

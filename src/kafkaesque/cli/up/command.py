@@ -6,6 +6,7 @@
     gateway  events over HTTP; these three if the web extra is installed
     fanout   WebSocket and SSE on one port, TCP on another; pages of this machine may connect
     ticks    `kafkaesque demo ticks`, as JSON and, where there is a registry, as Avro
+    stocks   a pipeline on Spark that makes candles of them, if the spark extra is installed
 
 Everything listens on this machine alone, the broker on IPv4 and, where there is one, on IPv6:
 `localhost` may mean either. What can be known to fail is refused before anything is started.
@@ -17,6 +18,7 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 COURSE_PORT = 19092
 FANOUT_PORT = 8083
 FANOUT_TCP_PORT = 8084
+PIPELINES = "pipelines"
+"""In the data directory."""
 
 
 def up(
@@ -61,6 +65,7 @@ def up(
         bool, typer.Option("--no-gateway", help="Serve no events over HTTP.")
     ] = False,
     no_fanout: Annotated[bool, typer.Option("--no-fanout", help="Run no fan-out.")] = False,
+    no_spark: Annotated[bool, typer.Option("--no-spark", help="Run no pipeline on Spark.")] = False,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the broker.")] = DEFAULT_PORT,
     course_port: Annotated[
         int, typer.Option(min=1, max=65535, help="Second port of the broker.")
@@ -82,7 +87,7 @@ def up(
     ] = FANOUT_TCP_PORT,
     rate: Annotated[float, typer.Option(min=0.01, max=1_000_000, help="Ticks a second.")] = 10.0,
 ) -> None:
-    """Run the platform until Ctrl-C: broker, registry, gateways, a page, and ticks that flow.
+    """Run the platform until Ctrl-C: broker, registry, gateways, a page, ticks, and Spark.
 
     \b
     Examples:
@@ -104,6 +109,7 @@ def up(
         fanout_tcp_port=None if no_fanout else fanout_tcp_port,
         rate=None if no_demo else rate,
         data_dir=None if memory else data_dir,
+        pipelines_dir=None if no_spark or no_demo else data_dir / PIPELINES,
     )
     if problem := clash(platform.ports):
         raise typer.BadParameter(problem)
@@ -111,7 +117,11 @@ def up(
     listen = _require_free_ports(platform)
     if reset:
         delete_all(data_dir)
-    _run(platform, listen)
+    if memory and platform.pipelines_dir is not None:
+        with tempfile.TemporaryDirectory(prefix="kafkaesque-up-") as directory:
+            _run(replace(platform, pipelines_dir=Path(directory)), listen)
+    else:
+        _run(platform, listen)
 
 
 def _run(platform: "Platform", listen: list[Address]) -> None:
@@ -144,6 +154,9 @@ def _installed(platform: "Platform") -> "Platform":
     if platform.gateway_port is not None and not _is_installed("fastapi"):
         missing.append("the gateway")
         platform = replace(platform, gateway_port=None)
+    if platform.pipelines_dir is not None and not _is_installed("pyspark"):
+        typer.echo("without Spark: it needs `pip install 'kafkaesque-broker[spark]'`")
+        platform = replace(platform, pipelines_dir=None)
     if missing:
         needs = "it needs" if len(missing) == 1 else "they need"
         what = " and ".join(filter(None, (", ".join(missing[:-1]), missing[-1])))
@@ -185,6 +198,10 @@ def _welcome(platform: "Platform") -> None:
     if platform.rate is not None:
         also = f" and {AVRO_TOPIC}" if platform.registry_port is not None else ""
         lines.append(f"  ticks    {platform.rate:g} a second to {TOPIC}{also}")
+        if platform.pipelines_dir is not None:
+            where = f"http://{IPV4}:{platform.console_port}/candles"
+            shown = f": {where}" if platform.console_port is not None else ""
+            lines.append(f"  stocks   candles of the ticks, by Spark, in a while{shown}")
     command, to_it = _command(), _unless_default(platform)
     what = "consume " + TOPIC if platform.rate is not None else "create orders -p 3"
     lines += ["", f"Try: {command} topic {what}{to_it}", "Stop with Ctrl-C.", ""]

@@ -30,6 +30,8 @@ class Platform:
     fanout_tcp_port: int | None
     rate: float | None
     data_dir: Path | None
+    pipelines_dir: Path | None
+    """Where pipelines keep how far they are."""
 
     @property
     def bootstrap(self) -> str:
@@ -101,6 +103,16 @@ def others(platform: Platform) -> Iterator[Program]:
         yield Program("ticks", args, "kafkaesque demo sends")
         if schemas:
             yield Program("avro ticks", (*args, "--avro", *schemas), "kafkaesque demo sends")
+        if platform.pipelines_dir is not None:
+            yield _stocks(platform.pipelines_dir, (*to_it, *schemas))
+
+
+def _stocks(directory: Path, to_it: tuple[str, ...]) -> Program:
+    where = ("--checkpoint", str(directory.absolute() / "stocks"))
+    # Candles that move every other second are quick enough to look at, and leave the machine alone.
+    how = ("--interval", "2 seconds", "--stay")
+    args = ("pipeline", "run", "stocks", *to_it, *where, *how)
+    return Program("stocks", args, "kafkaesque pipeline stocks runs")
 
 
 def spare_cores() -> int:
