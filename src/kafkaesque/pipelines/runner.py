@@ -14,6 +14,7 @@ Every query goes on where its checkpoint says, so that nothing is lost or double
 One thread runs it all. Above: cli/pipeline/run.py. Below: context.py, progress.py, client/board.py.
 """
 
+import logging
 import signal
 import threading
 import time
@@ -100,6 +101,8 @@ class Runner:
 
     def run(self) -> None:
         """Until it has ended. Raises PipelineError if it could not start, or `once` failed."""
+        # It logs, with a traceback, what it raises as well.
+        logging.getLogger("py4j").setLevel(logging.CRITICAL)
         self._board.make()
         self._enter("starting")
         try:
