@@ -1,15 +1,16 @@
 """`spark.read.format("kafkaesque")`: what there is between two bounds, once.
 
-Above: pyspark_kafkaesque. Below: planning.py, reading.py.
+Above: pyspark_kafkaesque. Below: planning.py, reading.py, decoding/values.py.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from kafkaesque.client.fetch import LATEST
+from kafkaesque.pipelines.source.decoding.values import Decoding, decoded
 from kafkaesque.pipelines.source.fetching import fetch_loop
 from kafkaesque.pipelines.source.offsets import Range, pieces
 from kafkaesque.pipelines.source.options import SourceOptions
@@ -26,8 +27,9 @@ class Piece(InputPartition):
 
 
 class BatchReader(DataSourceReader):
-    def __init__(self, options: SourceOptions) -> None:
+    def __init__(self, options: SourceOptions, decoding: Decoding | None = None) -> None:
         self._options = options
+        self._decoding = decoding
 
     def partitions(self) -> Sequence[InputPartition]:
         loop = fetch_loop()
@@ -35,7 +37,7 @@ class BatchReader(DataSourceReader):
         return [Piece(each) for each in pieces(planned, self._options.min_partitions)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return read_piece(partition, self._options)
+        return read_piece(partition, self._options, self._decoding)
 
     async def _ranges(self) -> list[Range]:
         options = self._options
@@ -61,6 +63,15 @@ class BatchReader(DataSourceReader):
         return min(end, latest) if start < min(end, latest) else None
 
 
-def read_piece(partition: InputPartition, options: SourceOptions) -> Iterator[pa.RecordBatch]:
+def read_piece(
+    partition: InputPartition, options: SourceOptions, decoding: Decoding | None
+) -> Iterator[pa.RecordBatch]:
     # Of an empty plan Spark makes one task with a partition of its own.
-    return read(partition.range, options) if isinstance(partition, Piece) else iter(())
+    if not isinstance(partition, Piece):
+        return iter(())
+    if decoding is None:
+        return read(partition.range, options)
+    # A letter has all that the record had.
+    fetched = options if decoding.keeps_refused else replace(options, include_headers=True)
+    batches = read(partition.range, fetched)
+    return decoded(batches, decoding, options.connection, options.group)

@@ -3,6 +3,7 @@
     key binary | value binary | topic string | partition int | offset long | timestamp timestamp
     | timestampType int: 0 the producer's time, 1 the broker's
     [| headers array of (key string, value binary); null if there are none]
+    [| _error string, if values are decoded (decoding/): `value` is then a struct]
 
 Spark takes Arrow data only if its schema is the declared one to the letter, unit and zone included.
 Above: reading.py, batch.py, stream.py. Below: client/columns/.
@@ -20,10 +21,11 @@ from kafkaesque.client.columns.scalars import array_of, booleans
 from kafkaesque.client.fetched import Fetched
 
 COLUMNS: Final = (
-    "key BINARY, value BINARY, topic STRING, partition INT, offset LONG, timestamp TIMESTAMP, "
+    "key BINARY, value {value}, topic STRING, partition INT, offset LONG, timestamp TIMESTAMP, "
     "timestampType INT"
 )
 HEADERS: Final = "headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
+ERROR: Final = "_error STRING"
 
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
 _HEADER = pa.struct([("key", pa.string()), ("value", pa.binary())])
@@ -46,9 +48,14 @@ def arrow_schema(include_headers: bool) -> pa.Schema:
     return _SCHEMA_WITH_HEADERS if include_headers else _SCHEMA
 
 
-def declared(include_headers: bool) -> str:
-    """The same for Spark."""
-    return f"{COLUMNS}, {HEADERS}" if include_headers else COLUMNS
+def declared(include_headers: bool, value: str = "BINARY", with_error: bool = False) -> str:
+    """The same for Spark, with the type that `value` has there."""
+    columns = [COLUMNS.format(value=value)]
+    if include_headers:
+        columns.append(HEADERS)
+    if with_error:
+        columns.append(ERROR)
+    return ", ".join(columns)
 
 
 def rows(fetched: Fetched, end: int, include_headers: bool) -> pa.RecordBatch:

@@ -11,22 +11,24 @@
     groupId or kafka.group.id    of a stream: where the group stands is committed, so that lag shows
     kafka.isolation.level        read_committed (the default here) or read_uncommitted
     kafka.max.partition.fetch.bytes, kafka.request.timeout.ms, and what security.py has
+    decode, and what else decoding/asked.py has
 
 Whatever else is given is refused: an option that is not followed would be a silent mistake.
-Above: batch.py, stream.py. Below: security.py, offsets.py.
+Above: batch.py, stream.py. Below: pipelines/given.py, offsets.py, decoding/asked.py.
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from kafkaesque.client.connection import Connection
 from kafkaesque.client.list_offsets import EARLIEST, LATEST
-from kafkaesque.client.profiles import connection_of
+from kafkaesque.pipelines.given import CLUSTER, cluster, flag, known, number
+from kafkaesque.pipelines.source.decoding.asked import NAMES as DECODE
+from kafkaesque.pipelines.source.decoding.asked import Asked, asked
 from kafkaesque.pipelines.source.offsets import Offsets, parse_offsets, parse_places
-from kafkaesque.pipelines.source.security import SASL, TLS, OptionsError, secured
+from kafkaesque.pipelines.source.security import OptionsError
 from kafkaesque.types import TopicPartition
 
 Bound: TypeAlias = int | Offsets
@@ -36,7 +38,7 @@ _SELECTIONS = ("subscribe", "subscribePattern", "assign")
 _BATCH_ONLY = ("endingOffsets", "endingTimestamp")
 _STREAM_ONLY = ("maxOffsetsPerTrigger", "groupId", "kafka.group.id")
 _EITHER = (
-    "kafka.bootstrap.servers",
+    *CLUSTER,
     *_SELECTIONS,
     "startingOffsets",
     "startingTimestamp",
@@ -46,12 +48,9 @@ _EITHER = (
     "kafkaConsumer.pollTimeoutMs",
     "kafka.isolation.level",
     "kafka.max.partition.fetch.bytes",
-    "kafka.request.timeout.ms",
-    "kafka.security.protocol",
-    *SASL,
-    *TLS,
+    *DECODE,
 )
-_NAMES = {name.lower(): name for name in (*_EITHER, *_BATCH_ONLY, *_STREAM_ONLY)}
+NAMES = (*_EITHER, *_BATCH_ONLY, *_STREAM_ONLY)
 _ISOLATION = ("read_committed", "read_uncommitted")
 _ENDS = {"earliest": EARLIEST, "latest": LATEST}
 
@@ -101,17 +100,21 @@ def stream_options(given: Mapping[str, str]) -> SourceOptions:
 
 
 def includes_headers(given: Mapping[str, str]) -> bool:
-    return _flag(_known(given), "includeHeaders", False)
+    return flag(_known(given), "includeHeaders", False)
+
+
+def decode_options(given: Mapping[str, str]) -> Asked | None:
+    """None if values are left as they are. Raises OptionsError."""
+    options = _known(given)
+    if not any(options.get(name) for name in DECODE):
+        return None
+    chosen = _selection(options)
+    topics = chosen.topics or tuple(sorted({place.topic for place in chosen.places}))
+    return asked(options, topics)
 
 
 def _known(given: Mapping[str, str]) -> dict[str, str]:
-    """By their names as they are spelled; Spark does not tell upper from lower case."""
-    for name in given:
-        if name.lower() not in _NAMES:
-            near = get_close_matches(name.lower(), _NAMES, n=1)
-            hint = f"did you mean {_NAMES[near[0]]}?" if near else "leave it out"
-            raise OptionsError(f"the source has no option {name}: {hint}")
-    return {_NAMES[name.lower()]: value.strip() for name, value in given.items()}
+    return known(given, NAMES, "the source")
 
 
 def _refuse(options: Mapping[str, str], names: tuple[str, ...], owner: str) -> None:
@@ -125,31 +128,19 @@ def _options(options: Mapping[str, str], start: int) -> SourceOptions:
     if isolation not in _ISOLATION:
         raise OptionsError(f"kafka.isolation.level is {isolation!r}: use {' or '.join(_ISOLATION)}")
     return SourceOptions(
-        connection=_connection(options),
+        connection=cluster(options),
         selection=_selection(options),
         start=_bound(options, "startingOffsets", "startingTimestamp", start),
         end=_bound(options, "endingOffsets", "endingTimestamp", LATEST),
-        max_rows=_number(options, "maxOffsetsPerTrigger", 0) or None,
-        min_partitions=_number(options, "minPartitions", 1),
-        fail_on_data_loss=_flag(options, "failOnDataLoss", True),
-        include_headers=_flag(options, "includeHeaders", False),
-        poll_timeout_s=_number(options, "kafkaConsumer.pollTimeoutMs", 120_000) / 1000,
+        max_rows=number(options, "maxOffsetsPerTrigger", 0) or None,
+        min_partitions=number(options, "minPartitions", 1),
+        fail_on_data_loss=flag(options, "failOnDataLoss", True),
+        include_headers=flag(options, "includeHeaders", False),
+        poll_timeout_s=number(options, "kafkaConsumer.pollTimeoutMs", 120_000) / 1000,
         read_committed=isolation == _ISOLATION[0],
-        max_bytes=_number(options, "kafka.max.partition.fetch.bytes", 4 << 20),
+        max_bytes=number(options, "kafka.max.partition.fetch.bytes", 4 << 20),
         group=_group(options),
     )
-
-
-def _connection(options: Mapping[str, str]) -> Connection:
-    brokers = options.get("kafka.bootstrap.servers")
-    if not brokers:
-        raise OptionsError("no cluster is named: give kafka.bootstrap.servers, HOST:PORT,…")
-    try:
-        connection = connection_of(brokers)
-    except ValueError as error:
-        raise OptionsError(f"kafka.bootstrap.servers: {error}") from None
-    timeout_ms = _number(options, "kafka.request.timeout.ms", 30_000)
-    return secured(replace(connection, timeout_s=timeout_ms / 1000), options)
 
 
 def _selection(options: Mapping[str, str]) -> Selection:
@@ -175,7 +166,7 @@ def _bound(options: Mapping[str, str], name: str, moment: str, default: int) -> 
     if moment in options:
         if text is not None:
             raise OptionsError(f"{name} and {moment} are both given: leave one out")
-        return _number(options, moment, 0, least=0)
+        return number(options, moment, 0, least=0)
     if text is None:
         return default
     if text.lower() in _ENDS:
@@ -190,22 +181,6 @@ def _bound(options: Mapping[str, str], name: str, moment: str, default: int) -> 
 
 def _marks(bound: Bound, mark: int) -> bool:
     return bound == mark if isinstance(bound, int) else mark in bound.values()
-
-
-def _number(options: Mapping[str, str], name: str, default: int, least: int = 1) -> int:
-    text = options.get(name)
-    if text is None:
-        return default
-    if not (text.isascii() and text.isdecimal()) or int(text) < least:
-        raise OptionsError(f"{name} is {text!r}: give a whole number from {least} on")
-    return int(text)
-
-
-def _flag(options: Mapping[str, str], name: str, default: bool) -> bool:
-    text = options.get(name, str(default)).lower()
-    if text not in ("true", "false"):
-        raise OptionsError(f"{name} is {text!r}: give true or false")
-    return text == "true"
 
 
 def _group(options: Mapping[str, str]) -> str | None:

@@ -2,18 +2,22 @@
 
 Records that were to be read and are gone (aged out, deleted, a topic made anew) are a
 DataLossError, or with failOnDataLoss=false the partition goes on from the first record there is.
+A topic may go between two questions: then all is asked anew.
 Above: batch.py, stream.py. Below: client/fetch.py, offsets.py.
 """
 
 import re
 from collections.abc import Collection, Mapping
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from kafkaesque.client.fetch import EARLIEST, LATEST, Fetcher
+from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.pipelines.source.offsets import Offsets, Range
 from kafkaesque.pipelines.source.options import Bound, SourceOptions
 from kafkaesque.pipelines.source.security import OptionsError
 from kafkaesque.types import TopicPartition
+
+GONE: Final = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
 class DataLossError(Exception):
@@ -47,6 +51,17 @@ async def found(fetcher: Fetcher, options: SourceOptions) -> list[TopicPartition
     return there
 
 
+async def ends(fetcher: Fetcher, options: SourceOptions) -> Offsets:
+    """Where the chosen partitions end now."""
+    while True:
+        places = await found(fetcher, options)
+        try:
+            return await resolved(fetcher, LATEST, places)
+        except KafkaError as error:
+            if error.code not in GONE:
+                raise
+
+
 async def resolved(fetcher: Fetcher, bound: Bound, places: Collection[TopicPartition]) -> Offsets:
     """The offset in each partition."""
     if isinstance(bound, int):
@@ -70,7 +85,12 @@ async def ranges(
     if gone and options.fail_on_data_loss:
         lost(f"{', '.join(map(str, gone))} is not there any more")
     known = [place for place in sorted(moved) if place in there]
-    first = await fetcher.offsets(known, EARLIEST) if known else {}
+    try:
+        first = await fetcher.offsets(known, EARLIEST) if known else {}
+    except KafkaError as error:
+        if error.code not in GONE:
+            raise
+        return await ranges(fetcher, options, start, end)
     return [
         Range(place, _begin(place, start.get(place), moved[place], first[place], options), end)
         for place, end in ((each, moved[each]) for each in known)

@@ -8,6 +8,7 @@ from kafkaesque.client.connection import Address
 from kafkaesque.client.list_offsets import EARLIEST, LATEST
 from kafkaesque.pipelines.source.options import (
     batch_options,
+    decode_options,
     includes_headers,
     stream_options,
 )
@@ -50,6 +51,42 @@ def test_topics_are_chosen_by_name_by_pattern_or_by_partition() -> None:
         TopicPartition("b", 0),
         TopicPartition("b", 1),
     )
+
+
+def test_values_are_decoded_by_a_subject_or_by_columns() -> None:
+    registry = {"schema.registry.url": "http://r"}
+    assert decode_options(LEAST) is None
+    found = decode_options(LEAST | registry | {"decode": "Avro"})
+    assert found is not None
+    assert (found.form, found.subject, found.registry) == ("avro", "ticks-value", "http://r")
+    chosen = {"subscribe": "a,b", "decode": "json", "subject": "s", "deadLetterTopic": "dead"}
+    found = decode_options(LEAST | registry | chosen)
+    assert found is not None
+    assert (found.subject, found.dead_letter_topic) == ("s", "dead")
+    # The columns of the user's own win over the registry's.
+    found = decode_options(LEAST | registry | {"decode": "json", "valueSchema": "n INT"})
+    assert found is not None
+    assert (found.columns, found.subject) == ("n INT", None)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"decode": "xml"}, "decode is 'xml': use one of json, avro, protobuf"),
+        ({"decode": "json"}, "give schema.registry.url or the columns as valueSchema"),
+        ({"decode": "protobuf"}, "decode=protobuf needs a schema: give schema.registry.url$"),
+        ({"decode": "avro", "valueSchema": "n INT"}, "valueSchema is for decode=json"),
+        ({"valueSchema": "n INT"}, "valueSchema is for decode alone"),
+        ({"deadLetterTopic": "dead"}, "deadLetterTopic is for decode alone"),
+        (
+            {"decode": "avro", "schema.registry.url": "http://r", "subscribe": "a,b"},
+            "the topics do not name one subject: give subject",
+        ),
+    ],
+)
+def test_what_cannot_be_decoded_is_refused(options: dict[str, str], words: str) -> None:
+    with pytest.raises(OptionsError, match=words):
+        decode_options(LEAST | options)
 
 
 def test_bounds_are_ends_moments_or_offsets() -> None:
