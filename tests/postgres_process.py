@@ -49,6 +49,10 @@ class PostgresProcess:
     def url(self) -> str:
         return f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
 
+    @property
+    def log(self) -> str:
+        return (self.directory / "log").read_text()
+
     def start(self) -> "PostgresProcess":
         options = {"port": str(self.port), "listen_addresses": "127.0.0.1"} | self._settings
         options["unix_socket_directories"] = ""
@@ -80,7 +84,7 @@ class PostgresProcess:
 
     def _answers(self) -> bool:
         assert self._process is not None
-        assert self._process.poll() is None, (self.directory / "log").read_text()
+        assert self._process.poll() is None, self.log
         with contextlib.suppress(psycopg.OperationalError):
             return self.rows("SELECT 1") == [(1,)]
         return False

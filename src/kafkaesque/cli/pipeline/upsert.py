@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from kafkaesque.cli.options import parse_pair
-from kafkaesque.cli.output import CommandError
 from kafkaesque.cli.pipeline.run_options import (
     MASTER,
     Checkpoint,
@@ -75,6 +74,9 @@ def upsert(
         float,
         typer.Option("--patience", min=0, help="Seconds to wait for a database that is away."),
     ] = 60.0,
+    batch_rows: Annotated[
+        int, typer.Option("--batch-rows", min=1, help="Events in a batch, at most.")
+    ] = 200_000,
     name: Name = None,
     registry: RegistryUrl = None,
     checkpoint: Checkpoint = None,
@@ -95,7 +97,6 @@ def upsert(
     require_spark()
     if decode is not None and decode not in FORMS:
         raise typer.BadParameter(f"{decode!r} is none of {', '.join(FORMS)}", param_hint="--decode")
-    from kafkaesque.pipelines.tables import TableError
     from kafkaesque.pipelines.upsert import Counts, start
 
     counts = Counts()
@@ -110,6 +111,7 @@ def upsert(
         decode=cast("Decode | None", decode),
         dead_letters=dead_letters,
         patience_s=patience_s,
+        batch_rows=batch_rows,
         counts=counts,
     )
     try:
@@ -125,8 +127,6 @@ def upsert(
             conf=conf,
             stay=stay,
         )
-    except TableError as error:
-        raise CommandError(str(error)) from error
     finally:
         refused = f", {counts.refused:,} could not be read" if counts.refused else ""
         typer.echo(f"{table}: {counts.rows:,} rows written, of {counts.events:,} events{refused}")

@@ -1,74 +1,115 @@
-"""A batch of rows against the columns of a table: what the table lacks, and the rows to write.
+"""The rows of one call against the columns of a table: what the table lacks, and what to write.
 
-Columns are sought in all rows of the batch, also in those that a newer one replaces: so the table
+Columns are sought in all rows of the call, also in those that a newer one replaces: so the table
 gets the same columns however events are cut into batches. Values are looked at only in the rows
-that are left. Pure. Above: table.py. Below: columns.py, rows.py, statements.py.
+that are left. What was found out is kept, as the same rows may be tried again: after a column is
+added, or after a conflict with another writer. Pure. Above: table.py. Below: columns.py, rows.py,
+statements.py.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
 
-from kafkaesque.pipelines.tables.columns import ColumnType, MisfitError, fitted, type_for
+from kafkaesque.pipelines.tables.columns import KEY_TYPES, ColumnType, MisfitError, fitted, type_for
 from kafkaesque.pipelines.tables.errors import RowError
 from kafkaesque.pipelines.tables.rows import VERSION, Row, latest
 from kafkaesque.pipelines.tables.statements import OWN
 
 _NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
+_ID, _FIELDS = itemgetter(0), itemgetter(1)
+_KEYS: dict[ColumnType, type] = {"text": str, "bigint": int}
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One list of values for each column, all of the same length: a row for each id."""
+    """A row for each id, with the values of the columns `names`, the key first."""
 
     names: Sequence[str]
     types: Sequence[ColumnType]
-    columns: Sequence[list[Any]]
-
-    def __len__(self) -> int:
-        return len(self.columns[0])
+    rows: Sequence[tuple[Any, ...]]
 
 
-def lacking(
-    rows: Sequence[Row], known: Mapping[str, ColumnType], key: str
-) -> dict[str, ColumnType]:
-    """The columns that the rows need and that are not known, the key among them."""
-    names: set[str] = set()
-    for row in rows:
-        if row.fields is not None:
-            names.update(row.fields)
-    needed: dict[str, ColumnType] = {}
-    if key not in known:
-        needed[key] = _key_type(rows)
-    for name in sorted(names - (known.keys() - OWN.keys()) - {key}, key=str):
-        _require_free(name, next(row for row in rows if row.fields and name in row.fields))
-        values = [row.fields.get(name) if row.fields else None for row in rows]
+class Incoming:
+    """At least one row, for a table with that key."""
+
+    def __init__(self, rows: Sequence[Row], key: str) -> None:
+        self._rows = rows
+        self._key = key
+        self._newest: dict[ColumnType, list[Row]] = {}
+        self._last: tuple[Mapping[str, ColumnType], Batch] | None = None
+
+    def lacking(self, known: Mapping[str, ColumnType]) -> dict[str, ColumnType]:
+        """The columns that the rows need and that are not known, the key among them."""
+        needed: dict[str, ColumnType] = {}
+        if self._key not in known:
+            needed[self._key] = _key_type(self._rows)
+        unknown = self._names - (known.keys() - OWN.keys()) - {self._key}
+        for name in sorted(unknown, key=str):
+            if (column_type := self._type_of(name)) is not None:
+                needed[name] = column_type
+        return needed
+
+    def batch(self, known: Mapping[str, ColumnType]) -> Batch:
+        """The newest row of each id, as columns of the known types."""
+        if self._last is None or self._last[0] != known:
+            self._last = (known, self._batch(known))
+        return self._last[1]
+
+    @cached_property
+    def _names(self) -> set[Any]:
+        return set().union(*filter(None, map(_FIELDS, self._rows)))
+
+    def _type_of(self, name: Any) -> ColumnType | None:
+        holders = [row for row in self._rows if row[1] and name in row[1]]
+        _require_free(name, holders[0])
         try:
-            column_type = type_for(values)
+            return type_for([row[1][name] for row in holders])  # type: ignore[index]
         except MisfitError as misfit:
-            raise _row_error(rows[misfit.index], name, misfit) from None
-        if column_type is not None:
-            needed[name] = column_type
-    return needed
+            raise _row_error(holders[misfit.index], name, misfit) from None
+
+    def _batch(self, known: Mapping[str, ColumnType]) -> Batch:
+        key = self._key
+        newest = self._newest.get(known[key])
+        if newest is None:
+            newest = self._newest[known[key]] = _newest_of(self._rows, known[key], key)
+        names = [name for name in known if name not in OWN and name != key]
+        every = [key, *names, *OWN]
+        types = [known[name] for name in every]
+        rows = _taken(newest, names)
+        columns = list(zip(*rows, strict=True))
+        stored = [_column(newest, *column) for column in zip(every, columns, types, strict=True)]
+        if any(one is not other for one, other in zip(stored, columns, strict=True)):
+            rows = list(zip(*stored, strict=True))
+        return Batch(every, types, rows)
 
 
-def batch_of(rows: Sequence[Row], known: Mapping[str, ColumnType], key: str) -> Batch:
-    """The rows as columns of the known types, the newest of each id alone."""
-    newest = latest(_with_ids_of(rows, known[key], key))
-    fields = [_NO_FIELDS if row.fields is None else row.fields for row in newest]
-    names = [name for name in known if name not in OWN and name != key]
-    columns = [[row.id for row in newest]]
-    for name in names:
+def _taken(newest: Sequence[Row], names: Sequence[str]) -> list[tuple[Any, ...]]:
+    """As they are written: id, fields, whether it is deleted, version."""
+    if len(names) > 1:
+        take: Any = itemgetter(*names)
         try:
-            columns.append(fitted([each.get(name) for each in fields], known[name]))
-        except MisfitError as misfit:
-            raise _row_error(newest[misfit.index], name, misfit) from None
-    columns.append([row.fields is None for row in newest])
-    for own, values in zip(VERSION, zip(*(row[2:] for row in newest), strict=True), strict=True):
-        columns.append(_version_column(newest, own, list(values)))
-    every = [key, *names, *OWN]
-    return Batch(every, [known[name] for name in every], columns)
+            return [(row[0], *take(row[1]), False, *row[2:]) for row in newest]
+        except (KeyError, TypeError):
+            pass  # Not all have all the fields.
+    return [
+        (row[0], *map((row[1] or _NO_FIELDS).get, names), row[1] is None, *row[2:])
+        for row in newest
+    ]
+
+
+def _newest_of(rows: Sequence[Row], key_type: ColumnType, key: str) -> list[Row]:
+    if set(map(type, map(_ID, rows))) != {_KEYS[key_type]}:
+        rows = _with_ids_of(rows, key_type, key)
+    try:
+        return latest(rows)
+    except TypeError:
+        for row in rows:
+            _require_version(row)
+        raise
 
 
 def _with_ids_of(rows: Sequence[Row], key_type: ColumnType, key: str) -> Sequence[Row]:
@@ -83,10 +124,7 @@ def _with_ids_of(rows: Sequence[Row], key_type: ColumnType, key: str) -> Sequenc
     ids = [row.id for row in rows]
     if None in ids:
         raise RowError(f"{rows[ids.index(None)]} has no {key!r}, which is the key of the table")
-    try:
-        fitted(ids, key_type)
-    except MisfitError as misfit:
-        raise _row_error(rows[misfit.index], key, misfit) from None
+    _column(rows, key, ids, key_type)
     return rows
 
 
@@ -96,12 +134,12 @@ def _is_number(text: str) -> bool:
 
 def _key_type(rows: Sequence[Row]) -> ColumnType:
     """That of rows that set something, if there are any: a key that deletes may be a text."""
-    setting = [row for row in rows if row.fields is not None] or list(rows)
+    setting = [row for row in rows if row[1] is not None] or list(rows)
     try:
-        found = type_for([row.id for row in setting])
+        found = type_for([row[0] for row in setting])
     except MisfitError as misfit:
         raise _row_error(setting[misfit.index], "the key", misfit) from None
-    if found not in ("text", "bigint"):
+    if found not in KEY_TYPES:
         raise RowError(
             f"{setting[0]}: a key is a text or a whole number, and this one is of type "
             f"{type(setting[0].id).__name__}"
@@ -109,13 +147,19 @@ def _key_type(rows: Sequence[Row]) -> ColumnType:
     return found
 
 
-def _version_column(rows: Sequence[Row], name: str, values: list[Any]) -> list[Any]:
-    if None in values:
-        raise RowError(f"{rows[values.index(None)]} has no {name}, which is a part of its version")
+def _column(
+    rows: Sequence[Row], name: str, values: Sequence[Any], column_type: ColumnType
+) -> Sequence[Any]:
     try:
-        return fitted(values, "bigint")
+        return fitted(values, column_type)
     except MisfitError as misfit:
         raise _row_error(rows[misfit.index], name, misfit) from None
+
+
+def _require_version(row: Row) -> None:
+    for name, value in zip(VERSION, row[2:], strict=True):
+        if type(value) is not int:
+            raise RowError(f"{row} has no {name}, which is a part of its version: {value!r}")
 
 
 def _require_free(name: Any, row: Row) -> None:

@@ -22,6 +22,7 @@ import orjson
 
 ColumnType: TypeAlias = Literal["text", "bigint", "double", "boolean", "timestamp", "json"]
 COLUMN_TYPES: tuple[ColumnType, ...] = get_args(ColumnType)
+KEY_TYPES: tuple[ColumnType, ...] = ("text", "bigint")
 
 _FOR_VALUES: dict[type, ColumnType] = {
     str: "text",
@@ -45,6 +46,9 @@ class MisfitError(ValueError):
 
 def type_for(values: Sequence[Any]) -> ColumnType | None:
     """The type of a column for all of these; None if they are all None."""
+    kinds = set(map(type, values)) - {NoneType}
+    if len(kinds) <= 1 and kinds <= _FOR_VALUES.keys():
+        return _FOR_VALUES[kinds.pop()] if kinds else None
     found: dict[ColumnType, int] = {}
     for index, value in enumerate(values):
         if value is None:
@@ -65,11 +69,14 @@ def type_for(values: Sequence[Any]) -> ColumnType | None:
     return next(iter(found), None)
 
 
-def fitted(values: list[Any], column_type: ColumnType) -> list[Any]:
-    """The values as a column of that type takes them, times as datetimes in UTC and JSON as text.
-    MisfitError at the first one that does not fit."""
-    kinds = set(map(type, values)) - {NoneType}
-    if not kinds or _all_fit(values, kinds, column_type):
+def fitted(values: Sequence[Any], column_type: ColumnType) -> Sequence[Any]:
+    """The values as a column of that type takes them, times as datetimes in UTC and JSON as text:
+    the very same sequence if nothing has to be converted. MisfitError at the first that does not
+    fit."""
+    kinds = set(map(type, values))
+    there = [value for value in values if value is not None] if NoneType in kinds else values
+    kinds.discard(NoneType)
+    if not kinds or _all_fit(there, kinds, column_type):
         return values
     convert = _CONVERT[column_type]
     stored = []
@@ -82,14 +89,14 @@ def fitted(values: list[Any], column_type: ColumnType) -> list[Any]:
     return stored
 
 
-def _all_fit(values: list[Any], kinds: set[type], column_type: ColumnType) -> bool:
+def _all_fit(there: Sequence[Any], kinds: set[type], column_type: ColumnType) -> bool:
     if kinds == {str} and column_type == "text":
-        return _is_clean("".join(value for value in values if value is not None))
+        return _is_clean("".join(there))
     if kinds == {int} and column_type == "bigint":
-        numbers = [value for value in values if value is not None]
-        return bool(min(numbers) >= _MIN and max(numbers) <= _MAX)
+        return bool(min(there) >= _MIN and max(there) <= _MAX)
     if kinds == {float} and column_type == "double":
-        return all(value is None or math.isfinite(value) for value in values)
+        # A sum may be too large though each number is finite: then each is looked at.
+        return math.isfinite(sum(there))
     return kinds == {bool} and column_type == "boolean"
 
 

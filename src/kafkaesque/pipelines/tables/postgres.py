@@ -56,7 +56,7 @@ _SQL_TYPES: dict[ColumnType, str] = {
 _TYPES: dict[str, ColumnType] = {name: kind for kind, name in _SQL_TYPES.items()}
 _TYPES["jsonb"] = "json"
 _STAGED = {**_SQL_TYPES, "json": "text"}
-_STAGING = "kafkaesque_staging"
+_STAGING = "pg_temp.kafkaesque_staging"
 _COLUMNS = """
     SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute
     WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped ORDER BY attnum
@@ -72,6 +72,8 @@ class PostgresStore:
         self._table = table
         self._require_short(table)
         self._sql_types: dict[str, str] = {}
+        self._staged = ""
+        """The columns of the temporary table, if there is one."""
         self._connection = self._connected()
         self._is_cockroach = parts.scheme == "cockroachdb" or self._says_cockroach()
 
@@ -96,16 +98,20 @@ class PostgresStore:
                     return work()
             except psycopg.Error as error:
                 last = error
+                # Made in what is rolled back, or by a connection that is gone.
+                self._staged = ""
                 if isinstance(error, again) or error.diag.schema_name == "pg_catalog":
                     time.sleep(random.uniform(0.5, 1) * min(0.005 * 2**attempt, 1))
                     continue
                 if not self._connection.closed:
-                    raise TableError(f"{self.target}: the database refuses: {error}") from error
+                    raise TableError(
+                        f"{self.target}: the database refuses: {_line(error)}"
+                    ) from error
                 if not may_connect:
                     raise self._away(error) from error
         raise DatabaseAwayError(
             f"{self.target}: given up after {ATTEMPTS} attempts, as others change the same table: "
-            f"{last}: let fewer write at once, or write again later"
+            f"{_line(last)}: let fewer write at once, or write again later"
         ) from last
 
     def columns(self) -> dict[str, ColumnType]:
@@ -136,10 +142,11 @@ class PostgresStore:
         self._connection.execute(add_column(self._table, name, sql_type, unless_there=True))
 
     def write(self, batch: Batch) -> int:
-        if len(batch) < COPY_FROM_ROWS or self._is_cockroach:
+        if len(batch.rows) < COPY_FROM_ROWS or self._is_cockroach:
             arrays = (f"${i}::{_STAGED[kind]}[]" for i, kind in enumerate(batch.types, 1))
             source = f"unnest({', '.join(arrays)}) AS staged ({listed(batch.names)})"
-            return self._connection.execute(self._upsert(batch, source), batch.columns).rowcount
+            columns = [list(column) for column in zip(*batch.rows, strict=True)]
+            return self._connection.execute(self._upsert(batch, source), columns).rowcount
         self._copy(batch)
         return self._connection.execute(self._upsert(batch, _STAGING)).rowcount
 
@@ -147,14 +154,20 @@ class PostgresStore:
         self._connection.close()
 
     def _copy(self, batch: Batch) -> None:
+        """Into the temporary table, which is made anew only if its columns are others: a table for
+        each batch would fill the database's catalogue with dead rows."""
         types = [_STAGED[kind] for kind in batch.types]
         columns = ", ".join(f"{quoted(n)} {t}" for n, t in zip(batch.names, types, strict=True))
-        self._connection.execute(f"CREATE TEMPORARY TABLE {_STAGING} ({columns}) ON COMMIT DROP")
+        if self._staged != columns:
+            self._connection.execute(f"DROP TABLE IF EXISTS {_STAGING}")
+            create = f"CREATE TEMPORARY TABLE {_STAGING.removeprefix('pg_temp.')} ({columns})"
+            self._connection.execute(f"{create} ON COMMIT DELETE ROWS")
+            self._staged = columns
         statement = f"COPY {_STAGING} FROM STDIN (FORMAT BINARY)"
         with self._connection.cursor() as cursor, cursor.copy(statement) as copy:
             copy.set_types(["timestamptz" if "zone" in t else t for t in types])
             write_row = copy.write_row
-            for row in zip(*batch.columns, strict=True):
+            for row in batch.rows:
                 write_row(row)
 
     def _upsert(self, batch: Batch, source: str) -> str:
@@ -182,7 +195,7 @@ class PostgresStore:
         except psycopg.OperationalError as error:
             raise self._away(error) from error
         except psycopg.Error as error:
-            raise TableError(f"{self.target}: {error}: correct the address") from error
+            raise TableError(f"{self.target}: {_line(error)}: correct the address") from error
 
     def _says_cockroach(self) -> bool:
         row = self._connection.execute("SELECT version()").fetchone()
@@ -190,9 +203,9 @@ class PostgresStore:
 
     def _away(self, error: Exception) -> DatabaseAwayError:
         return DatabaseAwayError(
-            f"{self.target}: the database cannot be reached: {error}: see that it runs there, and "
-            "that user, password and database name are right; nothing is lost, the batch may be "
-            "written again"
+            f"{self.target}: the database cannot be reached: {_line(error)}: see that it runs "
+            "there, and that user, password and database name are right; nothing is lost, the "
+            "batch may be written again"
         )
 
     def _require_short(self, name: str) -> None:
@@ -201,3 +214,7 @@ class PostgresStore:
                 f"{self.target}: the name {name!r} is longer than {LONGEST_NAME_BYTES} bytes, and "
                 "PostgreSQL would cut it: give the field a shorter one before it is written"
             )
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())

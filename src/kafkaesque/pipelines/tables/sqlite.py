@@ -8,8 +8,9 @@ Keeps store.py. Above: table.py. Below: batch.py, statements.py.
 """
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from kafkaesque.pipelines.tables.batch import Batch
@@ -95,8 +96,11 @@ class SqliteStore:
     def write(self, batch: Batch) -> int:
         marks = ", ".join("?" * len(batch.names))
         statement = upsert(self._table, batch.names[0], batch.names, f"VALUES ({marks})")
-        columns = map(_stored, batch.columns, batch.types)
-        return self._connection.executemany(statement, zip(*columns, strict=True)).rowcount
+        # In the order of the key, neighbours go to the same page of the file.
+        rows = sorted(batch.rows, key=itemgetter(0))
+        times = [place for place, kind in enumerate(batch.types) if kind == "timestamp"]
+        stored = (_with_texts(row, times) for row in rows) if times else rows
+        return self._connection.executemany(statement, stored).rowcount
 
     def close(self) -> None:
         self._connection.close()
@@ -111,8 +115,11 @@ class SqliteStore:
         return TableError(f"{self.target}: SQLite refuses: {error}")
 
 
-def _stored(values: list[Any], column_type: ColumnType) -> list[Any]:
-    return list(map(_time_text, values)) if column_type == "timestamp" else values
+def _with_texts(row: tuple[Any, ...], times: Sequence[int]) -> list[Any]:
+    values = list(row)
+    for place in times:
+        values[place] = _time_text(values[place])
+    return values
 
 
 def _time_text(time: datetime | None) -> str | None:

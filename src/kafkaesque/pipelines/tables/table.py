@@ -11,12 +11,13 @@ Above: handlers, pipelines. Below: batch.py, store.py and those who keep it.
 import functools
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
+from typing import TypeVar
 from urllib.parse import urlsplit
 
-from kafkaesque.pipelines.tables.batch import batch_of, lacking
-from kafkaesque.pipelines.tables.columns import COLUMN_TYPES, ColumnType
+from kafkaesque.pipelines.tables.batch import Incoming
+from kafkaesque.pipelines.tables.columns import COLUMN_TYPES, KEY_TYPES, ColumnType
 from kafkaesque.pipelines.tables.errors import DatabaseAwayError, TableError
 from kafkaesque.pipelines.tables.postgres import PostgresStore
 from kafkaesque.pipelines.tables.rows import Row
@@ -24,6 +25,7 @@ from kafkaesque.pipelines.tables.sqlite import SqliteStore
 from kafkaesque.pipelines.tables.statements import OWN
 from kafkaesque.pipelines.tables.store import Store
 
+T = TypeVar("T")
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 2.0
 _SCHEMES = ("sqlite:///FILE", "postgresql://HOST/DATABASE", "cockroachdb://HOST/DATABASE")
@@ -58,50 +60,54 @@ class Table:
         patience_s: float = 0.0,
     ) -> "Table":
         """`columns` are those whose types events should not decide; others come from the events.
-        The table is made when the first row is written. A database that goes away later is waited
-        for, `patience_s` long for each batch."""
+        The table is made when the first row is written. A database that is away is waited for,
+        `patience_s` long, here and for each batch."""
         declared = columns or {}
         _require_types(declared, key)
-        return cls(_store_of(target, table), table, key, declared, patience_s)
+        store = _patiently(lambda: _store_of(target, table), patience_s)
+        return cls(store, table, key, declared, patience_s)
 
-    def compare_and_set(self, rows: Iterable[Row]) -> int:
+    def compare_and_set(
+        self, rows: Iterable[Row], hints: Mapping[str, ColumnType] | None = None
+    ) -> int:
         """Each row replaces an older one of its id, and no newer one: all of them, or, when this
-        raises, none. How many rows of the table changed."""
-        batch = list(rows)
-        if not batch:
+        raises, none. How many rows of the table changed. `hints` are columns to add if they are
+        not there yet, of the types that a schema gives them."""
+        given = list(rows)
+        if not given:
             return 0
-        give_up_at = time.monotonic() + self._patience_s
-        pause_s = FIRST_PAUSE_S
-        while True:
-            try:
-                with self._lock:
-                    return self._set(batch)
-            except DatabaseAwayError:
-                if time.monotonic() + pause_s > give_up_at:
-                    raise
-            time.sleep(pause_s)
-            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+        incoming = Incoming(given, self.key)
+        # A key of another type than these is told of when its rows are looked at.
+        useful = {
+            name: kind
+            for name, kind in (hints or {}).items()
+            if name != self.key or kind in KEY_TYPES
+        }
+        return _patiently(lambda: self._set(incoming, useful), self._patience_s)
 
     def close(self) -> None:
         with self._lock:
             self._store.close()
 
-    def _set(self, rows: Sequence[Row]) -> int:
-        while True:
-            needed, changed = self._store.run(lambda: self._write(rows))
-            if not needed:
-                return changed
-            self._store.run(functools.partial(self._add, needed))
+    def _set(self, incoming: Incoming, hints: Mapping[str, ColumnType]) -> int:
+        with self._lock:
+            while True:
+                needed, changed = self._store.run(lambda: self._write(incoming, hints))
+                if not needed:
+                    return changed
+                self._store.run(functools.partial(self._add, needed))
 
-    def _write(self, rows: Sequence[Row]) -> tuple[dict[str, ColumnType], int]:
+    def _write(
+        self, incoming: Incoming, hints: Mapping[str, ColumnType]
+    ) -> tuple[dict[str, ColumnType], int]:
         known = self._store.columns()
         if known:
             self._require_ours(known)
-        wanted = {**self._declared, **known}
+        wanted = {**hints, **self._declared, **known}
         needed = {name: wanted[name] for name in wanted if name not in known}
-        needed |= lacking(rows, wanted, self.key)
+        needed |= incoming.lacking(wanted)
         # What does not fit is found before the table is touched.
-        batch = batch_of(rows, {**wanted, **needed, **OWN}, self.key)
+        batch = incoming.batch({**wanted, **needed, **OWN})
         return (needed, 0) if needed else ({}, self._store.write(batch))
 
     def _add(self, needed: Mapping[str, ColumnType]) -> None:
@@ -118,6 +124,11 @@ class Table:
                 f"{self._store.target}: table {self.name!r} is there and has no column "
                 f"{', '.join(missing)}: name another table, or add the columns to it "
                 f"(the key unique, {', '.join(f'{name} {kind}' for name, kind in OWN.items())})"
+            )
+        if known[self.key] not in KEY_TYPES:
+            raise TableError(
+                f"{self._store.target}: the key {self.key!r} of table {self.name!r} is of type "
+                f"{known[self.key]}, and a key is of type {' or '.join(KEY_TYPES)}: name another"
             )
         for name, wanted in {**self._declared, **OWN}.items():
             if known.get(name, wanted) != wanted:
@@ -138,6 +149,20 @@ class Table:
         self.close()
 
 
+def _patiently(work: Callable[[], T], patience_s: float) -> T:
+    """Again and again while the database is away, for so long."""
+    give_up_at = time.monotonic() + patience_s
+    pause_s = FIRST_PAUSE_S
+    while True:
+        try:
+            return work()
+        except DatabaseAwayError:
+            if time.monotonic() + pause_s > give_up_at:
+                raise
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+
 def _store_of(target: str, table: str) -> Store:
     scheme = urlsplit(target).scheme
     if scheme == "sqlite":
@@ -155,5 +180,5 @@ def _require_types(columns: Mapping[str, ColumnType], key: str) -> None:
             )
         if name in OWN:
             raise TableError(f"column {name!r} is made by itself: do not declare it")
-    if key in OWN or columns.get(key, "text") not in ("text", "bigint"):
+    if key in OWN or columns.get(key, "text") not in KEY_TYPES:
         raise TableError(f"the key {key!r} must be a text or a bigint, and not {', '.join(OWN)}")

@@ -1,11 +1,12 @@
 """A table in a file: what is written, what is refused, and that a refused batch leaves nothing."""
 
+import resource
 import sqlite3
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -114,14 +115,17 @@ def test_a_row_that_does_not_fit_is_named_and_nothing_is_written(
 
 
 def test_a_key_that_is_neither_text_nor_number(table: Table) -> None:
-    with pytest.raises(RowError, match="a key is a text or a whole number"):
-        table.compare_and_set([row(1.5, 1)])
+    for hints in (None, {"id": "double"}):
+        with pytest.raises(RowError, match="a key is a text or a whole number"):
+            table.compare_and_set([row(1.5, 1)], hints)  # type: ignore[arg-type]
 
 
 def test_threads_share_a_table(table: Table, path: Path) -> None:
     rows = [row(f"k{n % 7}", n, n=n) for n in range(400)]
     threads = [
-        Thread(target=lambda part: [table.compare_and_set([r]) for r in part], args=(rows[i::4],))
+        threading.Thread(
+            target=lambda part: [table.compare_and_set([r]) for r in part], args=(rows[i::4],)
+        )
         for i in range(4)
     ]
     for thread in threads:
@@ -136,6 +140,11 @@ def test_threads_share_a_table(table: Table, path: Path) -> None:
     [
         ("CREATE TABLE t (id TEXT PRIMARY KEY, n BIGINT)", "has no column kafka_deleted"),
         ("CREATE TABLE t (id TEXT PRIMARY KEY, n BLOB)", "'n' of table 't' is of type BLOB"),
+        (
+            "CREATE TABLE t (id REAL PRIMARY KEY, kafka_deleted BOOLEAN, kafka_ts BIGINT, "
+            "kafka_partition BIGINT, kafka_offset BIGINT)",
+            "the key 'id' of table 't' is of type double",
+        ),
     ],
 )
 def test_a_table_that_is_not_ours_is_left_alone(
@@ -196,6 +205,36 @@ def test_a_file_that_another_holds(
             other.compare_and_set([row("a", 1, n=1)])
         holder.execute("ROLLBACK")
         assert other.compare_and_set([row("a", 1, n=1)]) == 1
+
+
+def test_a_disk_that_is_full_loses_nothing(table: Table, path: Path) -> None:
+    """As the limit of a file's size makes it look."""
+    first = [row(f"k{n}", n, s="x" * 100) for n in range(50)]
+    table.compare_and_set(first)
+    more = [row(f"k{n}", 50 + n, s="y" * 200) for n in range(2000)]
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    try:
+        with pytest.raises(DatabaseAwayError, match="that the disk has room"):
+            table.compare_and_set(more)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert in_sqlite(path, "t") == model(first)
+    assert table.compare_and_set(more) == 2000
+    assert in_sqlite(path, "t") == model([*first, *more])
+
+
+def test_a_file_that_cannot_be_written_yet_is_waited_for(tmp_path: Path) -> None:
+    directory = tmp_path / "later"
+    threading.Timer(0.2, directory.mkdir).start()
+    with Table.open(f"sqlite:///{directory}/t.db", table="t", patience_s=30) as table:
+        assert table.compare_and_set([row("a", 1, n=1)]) == 1
+
+
+def test_hints_are_columns_that_are_made_and_never_change_one(table: Table, path: Path) -> None:
+    table.compare_and_set([row("a", 1, n=1.5)])
+    table.compare_and_set([row("a", 2, n=2)], {"n": "bigint", "later": "text"})
+    assert types(path) | {"n": "DOUBLE", "later": "TEXT"} == types(path)
 
 
 def test_psycopg_is_loaded_for_its_database_alone(monkeypatch: pytest.MonkeyPatch) -> None:
