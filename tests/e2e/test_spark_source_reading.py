@@ -1,11 +1,13 @@
 """A piece of a partition as a task of Spark reads it, without Spark: what happens underneath it."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import confluent_kafka
 import pytest
 from tests import foreign
 from tests.broker_process import BrokerProcess
+from tests.open_transaction import open_transaction
 
 from kafkaesque.client.connection import ClusterError
 from kafkaesque.pipelines.source.offsets import Range
@@ -91,3 +93,39 @@ def test_a_task_does_not_wait_for_ever(brokers: str, offsets: Callable[..., list
     soon = {"kafkaConsumer.pollTimeoutMs": "600"}
     with pytest.raises(ClusterError, match=r"nothing came of .* from offset 10 on in 0\.6 s"):
         offsets(topic, 0, 20, **soon)
+
+
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_a_piece_that_ends_in_the_marker_of_a_transaction_ends(
+    brokers: str, offsets: Callable[..., list[int]], is_committed: bool
+) -> None:
+    topic = written(brokers, 10)
+    with open_transaction(brokers, foreign.name("id"), topic) as producer:
+        end = producer.commit_transaction if is_committed else producer.abort_transaction
+        end(foreign.TIMEOUT_S)
+    soon = {"kafkaConsumer.pollTimeoutMs": "10000"}
+    assert offsets(topic, 0, 12, **soon) == list(range(11 if is_committed else 10))
+    assert offsets(topic, 11, 12, **soon) == []
+
+
+def test_a_piece_whose_end_was_compacted_away_ends(tmp_path: Path) -> None:
+    soon = {"kafkaConsumer.pollTimeoutMs": "10000"}
+    with BrokerProcess(tmp_path / "data") as broker:
+        topic = written(broker.bootstrap, 20)
+        given = {"kafka.bootstrap.servers": broker.bootstrap, "subscribe": topic, **soon}
+        broker.stop()
+        # As a cleaner leaves it that has dropped the last records of a log: the next segment says
+        # how far it went.
+        (tmp_path / "data" / f"{topic}-0" / f"{30:020}.log").touch()
+        broker.start()
+
+        def found(start: int, end: int) -> list[int]:
+            batches = read(Range(TopicPartition(topic, 0), start, end), batch_options(given))
+            return [offset for batch in batches for offset in batch["offset"].to_pylist()]
+
+        assert found(0, 30) == list(range(20))
+        # The leader does not tell again what it has told in this session.
+        assert found(25, 30) == []
+        given["kafkaConsumer.pollTimeoutMs"] = "1500"
+        with pytest.raises(ClusterError, match="from offset 20 on"):
+            found(10, 31)

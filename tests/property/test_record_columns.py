@@ -1,4 +1,7 @@
-"""Record batches as columns against `Fetched.records()`: the same records, the same refusals."""
+"""Record batches as columns against `Fetched.records()`: the same records, the same refusals.
+
+Both by numpy and by the compiled loop.
+"""
 
 from typing import Any
 
@@ -8,6 +11,7 @@ from hypothesis import strategies as st
 
 from kafkaesque.client.columns import columns_of
 from kafkaesque.client.columns.headers import readable
+from kafkaesque.client.columns.record_loop import walk
 from kafkaesque.client.columns.records import SCHEMA
 from kafkaesque.client.fetched import Fetched
 from kafkaesque.errors import ErrorCode, KafkaError
@@ -47,8 +51,14 @@ def outcome(found: Fetched) -> list[Any] | ErrorCode:
 
 
 def columns(found: Fetched) -> list[Any] | ErrorCode:
+    plain, compiled = (rows(found, loop) for loop in (None, walk))
+    assert plain == compiled
+    return plain
+
+
+def rows(found: Fetched, loop: Any) -> list[Any] | ErrorCode:
     try:
-        table = columns_of(found)
+        table = columns_of(found, loop)
     except KafkaError as error:
         return error.code
     table.validate(full=True)

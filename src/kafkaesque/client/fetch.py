@@ -58,7 +58,9 @@ class Fetcher:
         max_bytes: int = 8 << 20,
         partition_max_bytes: int = 1 << 20,
         read_committed: bool = True,
+        tell_silence: bool = False,
     ) -> None:
+        """`tell_silence`: a partition of which an answer brought nothing is told of as well."""
         self.bytes_fetched = 0
         """Bytes of records that have come."""
         self._connection = connection
@@ -66,6 +68,9 @@ class Fetcher:
         self._isolation_level = _READ_COMMITTED if read_committed else _READ_UNCOMMITTED
         self._limits = Limits(max_wait_ms, min_bytes, max_bytes, self._isolation_level)
         self._partition_max_bytes = partition_max_bytes
+        self._tells_silence = tell_silence
+        self._readable: dict[TopicPartition, int] = {}
+        """As the leader has told last: in a session it tells only what has changed."""
         self._links = Links(connection)
         self._leaders: dict[int, Leader] = {}
         self._positions: dict[TopicPartition, int] = {}
@@ -200,6 +205,8 @@ class Fetcher:
             for topic in response.responses
             for data in topic.partitions
         ]
+        if self._tells_silence and not response.throttle_time_ms:
+            found += self._silent(leader, response)
         # Those still at home with this leader are as well as their silence says.
         self._troubles = {
             place: count
@@ -216,6 +223,8 @@ class Fetcher:
         if offset is None:
             return None
         if not data.error_code:
+            is_stable = self._isolation_level == _READ_COMMITTED and data.last_stable_offset >= 0
+            self._readable[place] = data.last_stable_offset if is_stable else data.high_watermark
             return self._open(leader, place, offset, data)
         error = error_code(data.error_code)
         if error in RETRIABLE or error in _UNKNOWN:
@@ -254,7 +263,22 @@ class Fetcher:
             if data.aborted_transactions
             else (),
             batches=found,
+            readable=self._readable[place],
         )
+
+    def _silent(self, leader: Leader, response: FetchResponse) -> list[Fetched]:
+        """What was asked for and is not there: compaction may leave the end of a log empty.
+
+        An answer without any records says so (KIP-74: where there are some, it brings a batch); one
+        that is full may only have had no room.
+        """
+        if any(data.records for topic in response.responses for data in topic.partitions):
+            return []
+        return [
+            Fetched(place, offset, offset, b"", -1, -1, readable=self._readable[place])
+            for place, offset in leader.session.unmoved()
+            if place in self._readable
+        ]
 
     def _decide(
         self,

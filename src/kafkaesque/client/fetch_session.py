@@ -106,6 +106,14 @@ class FetchSession:
         wish = self._told.get(place)
         return None if wish is None or self._wanted.get(place) != wish else wish.offset
 
+    def unmoved(self) -> list[tuple[TopicPartition, int]]:
+        """The partitions that are wanted from where the broker was told last, and from where."""
+        return [
+            (place, wish.offset)
+            for place, wish in self._wanted.items()
+            if self._told.get(place) == wish
+        ]
+
     def answered(self, response: FetchResponse) -> bool:
         if response.error_code:
             # A session that is only out of step is ended by the request that starts the next.

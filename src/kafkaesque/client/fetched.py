@@ -45,6 +45,9 @@ class Fetched(NamedTuple):
     error: ErrorCode = ErrorCode.NONE
     batches: Batches = ()
     """Where each batch is in `data`, and its header."""
+    readable: int = -1
+    """How far the partition can be read now: the last stable offset if only what is committed was
+    asked for, else the high watermark."""
 
     def records(self) -> Iterator[Record]:
         """From `offset` on; no markers, and nothing that was aborted."""

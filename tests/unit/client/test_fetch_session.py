@@ -70,6 +70,15 @@ def test_what_was_moved_while_a_request_was_under_way_does_not_want_its_answer()
     assert session.asked(A) == 99
 
 
+def test_an_answer_is_about_those_that_are_wanted_from_where_they_were_asked() -> None:
+    session = reading(A)
+    session.want(B, 20, 100)
+    assert session.unmoved() == [(A, 10)]
+    session.request()
+    session.want(A, 11, 100)
+    assert session.unmoved() == [(B, 20)]
+
+
 def test_what_is_wanted_again_is_not_among_the_forgotten() -> None:
     session = reading(A, B)
     session.forget(A)

@@ -1,6 +1,7 @@
 """Records as columns of Arrow: thousands of values decoded at once, by numpy.
 
-    records.py   record batches -> offset, timestamp, key, value, headers (headers.py)
+    records.py   record batches -> offset, timestamp, key, value, headers (headers.py); millions of
+                 them by a loop that numba compiles (compiled.py, record_loop.py)
     avro.py      values of an Avro schema -> a struct of its fields: compile.py makes a tree of
                  nodes (node.py; scalars.py, logical.py, nested.py, items.py, recursion.py), which
                  read through a cursor over all rows (cursor.py); resolve.py for another reader

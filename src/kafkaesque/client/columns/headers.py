@@ -20,11 +20,16 @@ HEADERS = pa.list_(_HEADER)
 _MAX_ROUNDS = 64
 
 
+def no_headers(rows: int) -> pa.Array:
+    edges = np.zeros(rows + 1, np.int32)
+    return pa.ListArray.from_arrays(array_of(pa.int32(), edges), pa.array([], _HEADER))
+
+
 def header_column(cursor: Cursor) -> pa.Array | None:
     count = cursor.number()
-    edges = np.zeros(len(cursor) + 1, np.int32)
     if not count.any():
-        return pa.ListArray.from_arrays(array_of(pa.int32(), edges), pa.array([], _HEADER))
+        return no_headers(len(cursor))
+    edges = np.zeros(len(cursor) + 1, np.int32)
     if int(count.min()) < 0 or int(count.max()) > _MAX_ROUNDS:
         return None
     np.cumsum(count, out=edges[1:], dtype=np.int32)

@@ -8,8 +8,8 @@ it does. Where several in a row have one length, the places of more such are rec
 checked that each says this length. What is inside the records is decoded for all of them at once.
 `columns_of` gives the records that `Fetched.records()` gives. Whatever looks wrong, or unusual,
 goes through that: it has the words for it. Names of headers that are not UTF-8 get U+FFFD for what
-is not.
-Above: the users of the package. Below: cursor.py, client/fetched.py, records/.
+is not. A process that decodes millions has all this done by a compiled loop (compiled.py).
+Above: the users of the package. Below: cursor.py, compiled.py, client/fetched.py, records/.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from kafkaesque.client.columns import compiled
 from kafkaesque.client.columns.cursor import PART_ROWS, ZONE_BYTES, Bytes, Cursor, Longs, Mask, Text
 from kafkaesque.client.columns.errors import Fault
 from kafkaesque.client.columns.headers import HEADERS, header_column, readable
@@ -59,10 +60,18 @@ def records_columns(
     )
 
 
-def columns_of(fetched: Fetched) -> pa.RecordBatch:
-    """Raises KafkaError(CORRUPT_MESSAGE) where `Fetched.records()` does."""
+def columns_of(fetched: Fetched, walk: compiled.Walk | None = None) -> pa.RecordBatch:
+    """By the compiled loop, if one is given or this process has it.
+
+    Raises KafkaError(CORRUPT_MESSAGE) where `Fetched.records()` does.
+    """
     chosen = fetched.committed_batches() if fetched.aborted else fetched.batches
     batches = [each for each in chosen if not each[1].attributes & _CONTROL]
+    if (loop := walk or compiled.loaded()) is not None:
+        arrays = compiled.arrays_of(loop, fetched.data, batches, fetched.offset)
+        if arrays is None:
+            return _one_by_one(fetched.records())
+        return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
     parts: list[pa.RecordBatch] = []
     for group in _groups(batches):
         layout = _layout(fetched.data, group)

@@ -11,12 +11,17 @@ import os
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
+from kafkaesque.client.columns import compiled
 from kafkaesque.client.fetch import Fetcher
 from kafkaesque.pipelines.source.options import SourceOptions
 
 T = TypeVar("T")
+
+WORTH_COMPILING: Final = 3_000_000
+"""Records, as many as must be read by a process before it loads the compiled loop: to load it takes
+as long as the loop saves with some four million."""
 
 
 class FetchLoop:
@@ -26,6 +31,7 @@ class FetchLoop:
         self.pid = os.getpid()
         self._loop = asyncio.new_event_loop()
         self._fetchers: dict[Any, Fetcher] = {}
+        self._expected = 0
         threading.Thread(target=self._loop.run_forever, name="fetching", daemon=True).start()
 
     def fetcher(self, options: SourceOptions) -> Fetcher:
@@ -37,8 +43,15 @@ class FetchLoop:
                 read_committed=options.read_committed,
                 max_bytes=2 * options.max_bytes,
                 partition_max_bytes=options.max_bytes,
+                tell_silence=True,
             )
         return self._fetchers[key]
+
+    def expect(self, records: int) -> None:
+        """So many more are going to be read."""
+        self._expected += records
+        if self._expected >= WORTH_COMPILING:
+            compiled.load()
 
     def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
         return asyncio.run_coroutine_threadsafe(work, self._loop)

@@ -2,7 +2,9 @@
 
 The next request is sent before what has come is decoded. An offset that is out of range, or a topic
 that is gone, is a DataLossError, or with failOnDataLoss=false the reading goes on from the first
-record there is, if that is below the end of the piece.
+record there is, if that is below the end of the piece. A piece may end in offsets without records
+(compaction, a transaction's markers): it is read when its leader has nothing more to give below an
+end of the log that is not before the piece's.
 Above: batch.py, stream.py. Below: fetching.py, columns.py, client/fetch.py.
 """
 
@@ -30,10 +32,11 @@ def read(piece: Range, options: SourceOptions) -> Iterator[pa.RecordBatch]:
     position = piece.start
     loop.run(_seek(fetcher, piece, position))
     coming = loop.start(_next(fetcher, piece, options))
+    loop.expect(len(piece))
     try:
         while position < piece.end:
             fetched = coming.result()
-            position = fetched.next_offset
+            position = fetched.next_offset if fetched.batches else piece.end
             if fetched.error:
                 position = _resume(fetched, piece, options)
                 if position < piece.end:
@@ -61,7 +64,7 @@ async def _next(fetcher: Fetcher, piece: Range, options: SourceOptions) -> Fetch
         async with asyncio.timeout(options.poll_timeout_s):
             while True:
                 for fetched in await fetcher.fetch():
-                    if fetched.place == piece.place:
+                    if fetched.place == piece.place and _decides(fetched, piece):
                         return fetched
     except TimeoutError:
         raise ClusterError(
@@ -69,6 +72,11 @@ async def _next(fetcher: Fetcher, piece: Range, options: SourceOptions) -> Fetch
             f"{options.poll_timeout_s:g} s: see whether its leader is up with `kafkaesque cluster "
             "health`, or give more kafkaConsumer.pollTimeoutMs"
         ) from None
+
+
+def _decides(fetched: Fetched, piece: Range) -> bool:
+    """Whether the reading goes on with it: not if only nothing has come yet."""
+    return bool(fetched.batches or fetched.error) or fetched.readable >= piece.end
 
 
 def _resume(fetched: Fetched, piece: Range, options: SourceOptions) -> int:
