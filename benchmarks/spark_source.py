@@ -29,14 +29,7 @@ OURS, THEIRS = "kafkaesque", "kafka"
 MASTER = "local[2]"
 STREAM_S = 600
 WARM_ROUNDS = 2
-SETTINGS = {
-    "spark.driver.memory": "2g",
-    "spark.driver.extraJavaOptions": (
-        "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
-    ),
-    "spark.python.unix.domain.socket.enabled": "true",
-}
-"""What makes Python's sources cheaper: Arrow without a check at every access, and no TCP."""
+SETTINGS = {"spark.driver.memory": "2g"}
 
 
 def read_batch(spark: SparkSession, source: str, options: dict[str, str]) -> None:

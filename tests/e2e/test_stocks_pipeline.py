@@ -76,7 +76,7 @@ def test_windows_are_those_of_a_plain_reckoning_whatever_the_order(spark: SparkS
     ]
     expected = {**reckoned(placed), **reckoned(placed, 5)}
     Random(1).shuffle(placed)
-    assert_same(as_told(closed(sliding(candles(frame(spark, placed))))), expected)
+    assert_same(as_told(closed(sliding(candles(frame(spark, placed), stocks_run.JSON)))), expected)
 
 
 @pytest.mark.timeout(400)

@@ -19,6 +19,7 @@ from kafkaesque.cli.demo import app as demo
 from kafkaesque.cli.fanout import fanout
 from kafkaesque.cli.gateway import gateway
 from kafkaesque.cli.group.app import app as group
+from kafkaesque.cli.lake.app import app as lake
 from kafkaesque.cli.listen import listen
 from kafkaesque.cli.output import CommandError, tell
 from kafkaesque.cli.pipeline.app import app as pipeline
@@ -110,6 +111,7 @@ app.add_typer(schema)
 app.add_typer(cluster)
 app.add_typer(demo)
 app.add_typer(pipeline)
+app.add_typer(lake)
 
 
 def main(args: Sequence[str] | None = None) -> None:

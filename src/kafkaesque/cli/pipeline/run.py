@@ -9,7 +9,10 @@ from typing import Any
 import typer
 
 from kafkaesque.cli.connecting import ClusterCommand, ClusterGroup
+from kafkaesque.cli.pipeline.archive import archive
 from kafkaesque.cli.pipeline.file import file
+from kafkaesque.cli.pipeline.stocks import stocks
+from kafkaesque.cli.pipeline.upsert import upsert
 
 
 class _Runs(ClusterGroup):
@@ -28,4 +31,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+app.command(cls=ClusterCommand)(stocks)
+app.command(cls=ClusterCommand)(archive)
+app.command(cls=ClusterCommand)(upsert)
 app.command(cls=ClusterCommand)(file)

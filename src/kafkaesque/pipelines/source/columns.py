@@ -21,25 +21,26 @@ from kafkaesque.client.columns.scalars import array_of, booleans
 from kafkaesque.client.fetched import Fetched
 
 COLUMNS: Final = (
-    "key BINARY, value {value}, topic STRING, partition INT, offset LONG, timestamp TIMESTAMP, "
-    "timestampType INT"
+    "key BINARY, value {value}, topic STRING NOT NULL, partition INT NOT NULL, "
+    "offset LONG NOT NULL, timestamp TIMESTAMP NOT NULL, timestampType INT NOT NULL"
 )
+"""Of what is never null Spark looks at no row to see whether it is."""
 HEADERS: Final = "headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
 ERROR: Final = "_error STRING"
 
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
 _HEADER = pa.struct([("key", pa.string()), ("value", pa.binary())])
 _PLAIN = [
-    ("key", pa.binary()),
-    ("value", pa.binary()),
-    ("topic", pa.string()),
-    ("partition", pa.int32()),
-    ("offset", pa.int64()),
-    ("timestamp", _TIMESTAMP),
-    ("timestampType", pa.int32()),
+    pa.field("key", pa.binary()),
+    pa.field("value", pa.binary()),
+    pa.field("topic", pa.string(), nullable=False),
+    pa.field("partition", pa.int32(), nullable=False),
+    pa.field("offset", pa.int64(), nullable=False),
+    pa.field("timestamp", _TIMESTAMP, nullable=False),
+    pa.field("timestampType", pa.int32(), nullable=False),
 ]
 _SCHEMA = pa.schema(_PLAIN)
-_SCHEMA_WITH_HEADERS = pa.schema([*_PLAIN, ("headers", pa.list_(_HEADER))])
+_SCHEMA_WITH_HEADERS = pa.schema([*_PLAIN, pa.field("headers", pa.list_(_HEADER))])
 _FAR_MS = (2**63 - 1) // 1000
 """No time beyond it has microseconds of 64 bits."""
 

@@ -90,7 +90,8 @@ def start_closed(context: Context, stocks: Stocks, warehouse: str) -> "Streaming
 
 def minutes(context: Context, stocks: Stocks, query: str) -> "DataFrame":
     ticks = usable(read(context, stocks, query))
-    return candles(ticks.withWatermark("event_time", stocks.delay))
+    second = max(stocks.json_topic, stocks.avro_topic)
+    return candles(ticks.withWatermark("event_time", stocks.delay), second)
 
 
 def make_topics(context: Context, stocks: Stocks) -> None:
