@@ -13,7 +13,7 @@ READY := $(VENV)/.ready
 BROWSER := $(VENV)/.browser
 
 .DEFAULT_GOAL := help
-.PHONY: help venv lock up test check format compat crash fuzz bench bench-transactions bench-fixture bench-compaction bench-fanout bench-schemas bench-micro profile clean
+.PHONY: help venv lock up test check format compat crash fuzz bench bench-transactions bench-fixture bench-compaction bench-fanout bench-schemas bench-spark bench-upserts bench-micro cluster profile clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -55,6 +55,10 @@ test: $(READY) $(BROWSER)
 compat: $(READY) $(BROWSER)
 	$(BIN)/pytest -m compat tests/compat
 
+# Spark with executors of its own: a standalone master with two workers, and a local cluster.
+cluster: $(READY)
+	$(BIN)/pytest -m cluster tests/e2e
+
 crash: $(READY)
 	$(BIN)/pytest -m crash tests/crash
 
@@ -84,6 +88,14 @@ bench-schemas: $(READY)
 	$(BIN)/python -m benchmarks.columns
 	$(BIN)/python -m benchmarks.serdes
 	$(BIN)/python -m benchmarks.registry
+
+# The source and a windowed job beside Spark's own connector, Bytewax, Pathway and Quix Streams: half an hour or so.
+bench-spark: $(READY)
+	$(BIN)/python -m benchmarks.spark_source $(BENCH)
+	$(BIN)/python -m benchmarks.spark_windows $(BENCH)
+
+bench-upserts: $(READY)
+	$(BIN)/python -m benchmarks.upserts $(BENCH)
 
 BASELINE ?= HEAD
 bench-micro: $(READY)

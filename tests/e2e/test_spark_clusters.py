@@ -14,6 +14,8 @@ from tests.spark_cluster import SparkCluster
 from tests.stock_candles import assert_same, latest, of_kind, reckoned, walk
 from tests.stocks_run import JSON, START_US, Feed
 
+pytestmark = pytest.mark.cluster
+
 COUNT = 60
 PLACE = Path(__file__).parents[2]
 

@@ -4,6 +4,7 @@ Above: stocks.py, archive.py, upsert.py, file.py. Below: pipelines/runner.py, im
 """
 
 import sys
+from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -57,6 +58,16 @@ Conf: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--conf", metavar="NAME=VALUE", help="A setting of Spark's; may be repeated."),
 ]
+
+
+class Form(StrEnum):
+    """How values are decoded."""
+
+    JSON = "json"
+    AVRO = "avro"
+    PROTOBUF = "protobuf"
+
+
 Stay: TypeAlias = Annotated[
     bool,
     typer.Option("--stay", help="When stopped from the console, wait there to be started again."),
@@ -66,6 +77,7 @@ __all__ = [
     "LOCAL",
     "Checkpoint",
     "Conf",
+    "Form",
     "Interval",
     "Master",
     "Name",

@@ -13,6 +13,7 @@ from kafkaesque.cli.pipeline.run_options import (
     MASTER,
     Checkpoint,
     Conf,
+    Form,
     Interval,
     Master,
     Name,
@@ -25,9 +26,6 @@ from kafkaesque.cli.pipeline.run_options import (
 
 if TYPE_CHECKING:
     from kafkaesque.pipelines.tables.columns import ColumnType
-    from kafkaesque.pipelines.upsert import Decode
-
-FORMS = ("json", "avro", "protobuf")
 
 
 def upsert(
@@ -55,7 +53,7 @@ def upsert(
         ),
     ] = None,
     decode: Annotated[
-        str | None,
+        Form | None,
         typer.Option(
             metavar="FORM",
             help="Read values by the registry's schema: json, avro or protobuf; "
@@ -95,8 +93,6 @@ def upsert(
         --key number --column price=double --dead-letters orders.dead --once
     """
     require_spark()
-    if decode is not None and decode not in FORMS:
-        raise typer.BadParameter(f"{decode!r} is none of {', '.join(FORMS)}", param_hint="--decode")
     from kafkaesque.pipelines.upsert import Counts, start
 
     counts = Counts()
@@ -108,7 +104,7 @@ def upsert(
         table=table,
         key=key,
         columns=cast("dict[str, ColumnType]", given),
-        decode=cast("Decode | None", decode),
+        decode=None if decode is None else decode.value,
         dead_letters=dead_letters,
         patience_s=patience_s,
         batch_rows=batch_rows,
