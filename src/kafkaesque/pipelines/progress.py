@@ -33,6 +33,10 @@ class Tally:
             self._note(reports[-1])
         return bool(new)
 
+    def count_late(self, rows: int) -> None:
+        """Somebody has counted them: Spark counts what it has put together already."""
+        self.status = replace(self.status, late_rows=rows)
+
     def _add(self, report: Report) -> None:
         rows = int(report["numInputRows"])
         late = sum(int(each["numRowsDroppedByWatermark"]) for each in report["stateOperators"])

@@ -30,6 +30,7 @@ from kafkaesque.client.connection import Connection
 from kafkaesque.client.pipelines import Command, PipelineStatus, QueryStatus, State
 from kafkaesque.pipelines.context import Context, Start
 from kafkaesque.pipelines.failures import PipelineError, reason_of
+from kafkaesque.pipelines.late import LookedAfter
 from kafkaesque.pipelines.progress import Tally
 from kafkaesque.pipelines.session import session, stop
 
@@ -183,6 +184,8 @@ class Runner:
             if tally.add(query.recentProgress[-RECENT:] if missed else [last]):
                 self._failures = 0
                 self._error = None
+            if isinstance(query, LookedAfter):
+                tally.count_late(query.late.rows)
         if time.monotonic() - self._told_s >= TELL_S:
             self._publish()
 

@@ -74,3 +74,10 @@ def test_there_is_no_watermark_before_the_first_time_was_seen() -> None:
     tally = Tally("plain")
     tally.add([first])
     assert (tally.status.rate_in, tally.status.watermark_ms) == (None, None)
+
+
+def test_late_rows_are_those_that_somebody_has_counted() -> None:
+    tally = Tally("candles")
+    tally.add([report(0, 100)])
+    tally.count_late(7)
+    assert tally.status.late_rows == 7

@@ -89,7 +89,8 @@ def archive(
     require_spark()
     from kafkaesque.pipelines.archive import start
 
-    given = {"decode": decode, "valueSchema": value_schema, "deadLetterTopic": dead_letters}
+    form = None if decode is None else decode.value
+    given = {"decode": form, "valueSchema": value_schema, "deadLetterTopic": dead_letters}
     reading: dict[str, Any] = {key: text for key, text in given.items() if text is not None}
     start_it = partial(
         start,

@@ -7,7 +7,8 @@ A batch that the marks know already is a replay (without marks, one whose number
 files are thrown away, and of a file that is partly known only the new rows are taken. Whoever
 commits does so on top of the table as it was looked at: if somebody else was quicker, it is looked
 at anew, so that two writers of the same rows write them once. Footers came with the files, so no
-file is opened here (but one that is partly known). Above: writer.py, compaction.py. Below: files.py, schemas.py, pyiceberg.
+file is opened here (but one that is partly known).
+Above: writer.py, compaction.py. Below: files.py, schemas.py, pyiceberg.
 """
 
 import random
