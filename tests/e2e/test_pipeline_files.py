@@ -1,7 +1,6 @@
 """A pipeline of a user's own by the command line: new, check, run, kill, run on, stop."""
 
 import json
-import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,8 @@ import pytest
 from tests import foreign
 from tests.broker_process import COMMAND, BrokerProcess
 
+SOON_S = 100
+"""Spark starts in seconds, on a machine that has nothing else to do."""
 MINUTE = "2026-11-16T02:0{minute}:{second:02d}.000000"
 
 
@@ -60,6 +61,7 @@ def results(brokers: str) -> list[dict[str, Any]]:
     return [json.loads(value or b"") for value in found]
 
 
+@pytest.mark.timeout(300)
 def test_new_check_run_kill_resume_stop(tmp_path: Path, brokers: str) -> None:
     user = Directory(tmp_path, brokers)
     topic = foreign.create_topic(brokers)
@@ -78,13 +80,13 @@ def test_new_check_run_kill_resume_stop(tmp_path: Path, brokers: str) -> None:
     assert not results(brokers)
 
     with user.start("prices.py") as process:
-        foreign.until(lambda: results(brokers)[-1:] and results(brokers)[-1]["ticks"] == 30)
+        foreign.until(lambda: [each["ticks"] for each in results(brokers)] == [30], SOON_S)
         process.kill()
     assert user.status("prices")["state"] in ("running", "lost")
 
     foreign.produce(brokers, topic, ticks(30, 45))
     with user.start("prices.py") as process:
-        foreign.until(lambda: results(brokers)[-1]["ticks"] == 45)
+        foreign.until(lambda: results(brokers)[-1]["ticks"] == 45, SOON_S)
         assert results(brokers)[-1]["average"] == 22.0
         status = user.status("prices")
         assert status["state"] == "running"
@@ -96,24 +98,14 @@ def test_new_check_run_kill_resume_stop(tmp_path: Path, brokers: str) -> None:
     assert [each["ticks"] for each in results(brokers)] == [30, 45]
 
 
-def test_a_mistake_ends_the_run_at_once_and_ctrl_c_ends_it_well(
-    tmp_path: Path, brokers: str
-) -> None:
+def test_a_mistake_is_told_before_anything_runs(tmp_path: Path, brokers: str) -> None:
     user = Directory(tmp_path, brokers)
     topic = foreign.create_topic(brokers)
-    foreign.produce(brokers, topic, ticks(0, 3))
     user.pipeline("new", "wrong", "--topic", topic)
     file = tmp_path / "wrong.py"
     file.write_text(file.read_text().replace('avg("price")', 'avg("prize")'))
-    with user.start("wrong.py") as process:
-        said = process.communicate()[1]
-        assert process.returncode == 1
-    assert "`prize` cannot be resolved" in said
-    assert "Traceback" not in said
-
-    file.write_text(file.read_text().replace('avg("prize")', 'avg("price")'))
-    foreign.create_topic(brokers, "wrong_result")
-    with user.start("wrong.py") as process:
-        foreign.until(lambda: user.status("wrong")["state"] == "running")
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 0
+    checked = user.pipeline("check", "wrong.py", "--brokers", brokers)
+    assert checked.returncode == 1
+    assert "wrong: " in checked.stderr
+    assert "`prize` cannot be resolved" in checked.stderr
+    assert "Traceback" not in checked.stderr

@@ -59,6 +59,7 @@ def pipeline(brokers: str, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True)
 
 
+@pytest.mark.timeout(300)
 def test_what_fails_is_started_again_and_what_is_stopped_waits(
     tmp_path: Path, brokers: str
 ) -> None:
