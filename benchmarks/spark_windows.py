@@ -3,7 +3,7 @@
 The same job on the same topic of one broker of ours: count, open, high, low, close and average of
 each minute and ticker.
 
-    kafkaesque        format("kafkaesque") with decode=json, in Spark
+    kafkaesque        format("kafkaesque") with decode=json and the columns that are used, in Spark
     kafka             Spark's own JVM connector with from_json, in the same session
     Bytewax, Pathway, Quix Streams      each in an environment of its own (spark/peers.py)
 
@@ -44,7 +44,7 @@ def decoded(spark: SparkSession, source: str, brokers: str) -> DataFrame:
     options["startingOffsets"] = "earliest"
     reader = spark.readStream.format(source).options(**options)
     if source == OURS:
-        return reader.options(decode="json", valueSchema=TICK).load()
+        return reader.options(decode="json", valueSchema=TICK, columns="value").load()
     text: Column = sql.col("value").cast("string")
     return reader.load().select(sql.from_json(text, TICK).alias("value"))
 
@@ -110,12 +110,20 @@ def tell(found: dict[str, float]) -> None:
             )
 
 
+def is_chosen(name: str, only: str | None) -> bool:
+    return only is None or name.split()[0] in only.split(",")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ticks", type=int, default=5_000_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--only", help="some of them, by their first words: kafkaesque,kafka,Bytewax"
+    )
     args = parser.parse_args()
-    for peer in PEERS:
+    peers = [peer for peer in PEERS if is_chosen(peer.name, args.only)]
+    for peer in peers:
         python_of(peer)
     jars = ":".join(map(str, connector_jars()))
     settings = {"spark.driver.memory": "2g", "spark.driver.extraClassPath": jars}
@@ -127,9 +135,11 @@ def main() -> None:
         spark = session("bench-windows", MASTER, settings)
         spark.sparkContext.setLogLevel("OFF")
         jobs = {
-            source: partial(on_spark, spark, source, broker.bootstrap) for source in (OURS, THEIRS)
+            source: partial(on_spark, spark, source, broker.bootstrap)
+            for source in (OURS, THEIRS)
+            if is_chosen(source, args.only)
         }
-        jobs |= {peer.name: partial(run, peer, broker.bootstrap, TOPIC) for peer in PEERS}
+        jobs |= {peer.name: partial(run, peer, broker.bootstrap, TOPIC) for peer in peers}
         tell(compare(jobs, args.ticks, args.rounds))
         stop(spark)
     told = ", ".join(f"{name} {version}" for name, version in versions().items())

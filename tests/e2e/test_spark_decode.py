@@ -99,6 +99,9 @@ def test_json_has_the_columns_that_the_user_names(spark: SparkSession, world: Sc
     ]
     assert found[5].headers == [Row(key="h", value=bytearray(b"5"))]
     assert frame_.where("value.price > 0.5").select("value.ticker").collect() == [Row(ticker="A")]
+    few = batch(spark, world, topic, decode="json", valueSchema=columns, columns="offset,value")
+    assert few.columns == ["offset", "value"]
+    assert few.where("offset = 0").select("value.ticker").collect() == [Row(ticker="A")]
 
 
 FIRST = {"type": "record", "name": "Tick", "fields": [{"name": "ticker", "type": "string"}]}

@@ -69,9 +69,17 @@ def read_piece(
     # Of an empty plan Spark makes one task with a partition of its own.
     if not isinstance(partition, Piece):
         return iter(())
+    batches = _batches(partition.range, options, decoding)
+    if not options.columns:
+        return batches
+    return (batch.select(options.columns) for batch in batches)
+
+
+def _batches(
+    piece: Range, options: SourceOptions, decoding: Decoding | None
+) -> Iterator[pa.RecordBatch]:
     if decoding is None:
-        return read(partition.range, options)
+        return read(piece, options)
     # A letter has all that the record had.
     fetched = options if decoding.keeps_refused else replace(options, include_headers=True)
-    batches = read(partition.range, fetched)
-    return decoded(batches, decoding, options.connection, options.group)
+    return decoded(read(piece, fetched), decoding, options.connection, options.group)

@@ -5,10 +5,12 @@
     [| headers array of (key string, value binary); null if there are none]
     [| _error string, if values are decoded (decoding/): `value` is then a struct]
 
+The user may want some of them alone: what is not brought need not be carried over to Java.
 Spark takes Arrow data only if its schema is the declared one to the letter, unit and zone included.
 Above: reading.py, batch.py, stream.py. Below: client/columns/.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -19,14 +21,20 @@ from kafkaesque.client.columns import columns_of
 from kafkaesque.client.columns.cursor import Longs
 from kafkaesque.client.columns.scalars import array_of, booleans
 from kafkaesque.client.fetched import Fetched
+from kafkaesque.pipelines.source.security import OptionsError
 
-COLUMNS: Final = (
-    "key BINARY, value {value}, topic STRING NOT NULL, partition INT NOT NULL, "
-    "offset LONG NOT NULL, timestamp TIMESTAMP NOT NULL, timestampType INT NOT NULL"
-)
-"""Of what is never null Spark looks at no row to see whether it is."""
-HEADERS: Final = "headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
-ERROR: Final = "_error STRING"
+COLUMNS: Final = {
+    "key": "BINARY",
+    "value": "BINARY",
+    # Of what is never null Spark looks at no row to see whether it is.
+    "topic": "STRING NOT NULL",
+    "partition": "INT NOT NULL",
+    "offset": "LONG NOT NULL",
+    "timestamp": "TIMESTAMP NOT NULL",
+    "timestampType": "INT NOT NULL",
+}
+HEADERS: Final = {"headers": "ARRAY<STRUCT<key: STRING, value: BINARY>>"}
+ERROR: Final = {"_error": "STRING"}
 
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
 _HEADER = pa.struct([("key", pa.string()), ("value", pa.binary())])
@@ -49,14 +57,23 @@ def arrow_schema(include_headers: bool) -> pa.Schema:
     return _SCHEMA_WITH_HEADERS if include_headers else _SCHEMA
 
 
-def declared(include_headers: bool, value: str = "BINARY", with_error: bool = False) -> str:
-    """The same for Spark, with the type that `value` has there."""
-    columns = [COLUMNS.format(value=value)]
-    if include_headers:
-        columns.append(HEADERS)
-    if with_error:
-        columns.append(ERROR)
-    return ", ".join(columns)
+def declared(
+    include_headers: bool,
+    value: str = "BINARY",
+    with_error: bool = False,
+    wanted: Sequence[str] = (),
+) -> str:
+    """The same for Spark, with the type that `value` has there: of all columns, or of those that
+    are wanted. Raises OptionsError for one that is not there."""
+    columns = {**COLUMNS, "value": value}
+    columns |= {**(HEADERS if include_headers else {}), **(ERROR if with_error else {})}
+    for name in wanted:
+        if name not in columns:
+            raise OptionsError(
+                f"columns names {name}, which the source does not have here: "
+                f"choose from {', '.join(columns)}"
+            )
+    return ", ".join(f"{name} {columns[name]}" for name in wanted or columns)
 
 
 def rows(fetched: Fetched, end: int, include_headers: bool) -> pa.RecordBatch:

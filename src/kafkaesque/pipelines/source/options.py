@@ -7,6 +7,7 @@
     endingOffsets, endingTimestamp           the same for the end of a batch
     maxOffsetsPerTrigger         of a stream     minPartitions     tasks, at least
     failOnDataLoss (true)        includeHeaders (false)
+    columns                      which columns to bring, as in "value,timestamp" (all)
     kafkaConsumer.pollTimeoutMs (120000)     how long a task waits for a partition
     groupId or kafka.group.id    of a stream: where the group stands is committed, so that lag shows
     kafka.isolation.level        read_committed (the default here) or read_uncommitted
@@ -45,6 +46,7 @@ _EITHER = (
     "minPartitions",
     "failOnDataLoss",
     "includeHeaders",
+    "columns",
     "kafkaConsumer.pollTimeoutMs",
     "kafka.isolation.level",
     "kafka.max.partition.fetch.bytes",
@@ -74,6 +76,8 @@ class SourceOptions:
     min_partitions: int
     fail_on_data_loss: bool
     include_headers: bool
+    columns: tuple[str, ...]
+    """Those that are wanted, or none: all."""
     poll_timeout_s: float
     read_committed: bool
     max_bytes: int
@@ -101,6 +105,10 @@ def stream_options(given: Mapping[str, str]) -> SourceOptions:
 
 def includes_headers(given: Mapping[str, str]) -> bool:
     return flag(_known(given), "includeHeaders", False)
+
+
+def wanted_columns(given: Mapping[str, str]) -> tuple[str, ...]:
+    return _columns(_known(given))
 
 
 def decode_options(given: Mapping[str, str]) -> Asked | None:
@@ -136,11 +144,17 @@ def _options(options: Mapping[str, str], start: int) -> SourceOptions:
         min_partitions=number(options, "minPartitions", 1),
         fail_on_data_loss=flag(options, "failOnDataLoss", True),
         include_headers=flag(options, "includeHeaders", False),
+        columns=_columns(options),
         poll_timeout_s=number(options, "kafkaConsumer.pollTimeoutMs", 120_000) / 1000,
         read_committed=isolation == _ISOLATION[0],
         max_bytes=number(options, "kafka.max.partition.fetch.bytes", 4 << 20),
         group=_group(options),
     )
+
+
+def _columns(options: Mapping[str, str]) -> tuple[str, ...]:
+    named = (name.strip() for name in options.get("columns", "").split(","))
+    return tuple(dict.fromkeys(name for name in named if name))
 
 
 def _selection(options: Mapping[str, str]) -> Selection:

@@ -19,11 +19,12 @@ from kafkaesque.pipelines.stocks.options import Stocks
 
 TICK: Final = "event_time TIMESTAMP, ticker STRING, price DOUBLE"
 PLACE: Final = ("topic", "partition", "offset")
+COLUMNS: Final = "value,topic,partition,offset,timestamp,_error"
 
 
 def read(context: Context, stocks: Stocks, query: str) -> DataFrame:
     return together(
-        context.read(topic, query, startingOffsets="earliest", **decoding)
+        context.read(topic, query, startingOffsets="earliest", columns=COLUMNS, **decoding)
         for topic, decoding in topics(context, stocks).items()
     )
 

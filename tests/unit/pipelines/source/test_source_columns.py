@@ -3,6 +3,7 @@
 import datetime as dt
 
 import pyarrow as pa
+import pytest
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
@@ -15,7 +16,8 @@ from pyspark.sql.types import (
 )
 
 from kafkaesque.client.fetched import Fetched, whole_batches
-from kafkaesque.pipelines.source.columns import arrow_schema, rows
+from kafkaesque.pipelines.source.columns import arrow_schema, declared, rows
+from kafkaesque.pipelines.source.security import OptionsError
 from kafkaesque.records.batch import Codec, Record, new_batch, stamp_append_time
 from kafkaesque.types import TopicPartition
 
@@ -85,3 +87,15 @@ def test_a_time_that_has_no_microseconds_is_the_last_that_has() -> None:
     odd = Record(0, 2**62, None, None, ())
     found = rows(fetched(bytes(new_batch([odd]))), 9, False)
     assert found["timestamp"].cast(pa.int64()).to_pylist() == [(2**63 - 1) // 1000 * 1000]
+
+
+def test_columns_that_are_wanted_are_declared_in_the_order_in_which_they_are() -> None:
+    assert declared(False, wanted=("offset", "value")) == "offset LONG NOT NULL, value BINARY"
+    typed = declared(True, "STRUCT<n: INT>", True, ("_error", "headers", "value"))
+    assert typed.startswith("_error STRING, headers ARRAY<")
+    assert typed.endswith("value STRUCT<n: INT>")
+
+
+def test_a_column_that_is_not_there_cannot_be_wanted() -> None:
+    with pytest.raises(OptionsError, match="columns names headers, .* choose from key, value"):
+        declared(False, wanted=("headers",))

@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from kafkaesque.pipelines.source.columns import declared
+from kafkaesque.pipelines.source.columns import arrow_schema, declared
 from kafkaesque.pipelines.source.decoding.asked import Asked
 from kafkaesque.pipelines.source.decoding.pinned import Pinned, kind_of, known_alone, pinned
 from kafkaesque.pipelines.source.decoding.types import ddl_of
 from kafkaesque.pipelines.source.decoding.values import Decoding
-from kafkaesque.pipelines.source.options import decode_options, includes_headers
+from kafkaesque.pipelines.source.options import (
+    decode_options,
+    includes_headers,
+    wanted_columns,
+)
 from kafkaesque.pipelines.source.security import OptionsError
 
 if TYPE_CHECKING:
@@ -27,12 +31,14 @@ if TYPE_CHECKING:
 def declaration(given: Mapping[str, str]) -> tuple[str, Pinned | None]:
     """The columns as DDL, and the schema that they are of. Raises OptionsError."""
     asked = decode_options(given)
-    with_headers = includes_headers(given)
+    with_headers, wanted = includes_headers(given), wanted_columns(given)
     if asked is None:
-        return declared(with_headers), None
+        return declared(with_headers, wanted=wanted), None
+    if wanted and "value" not in wanted:
+        raise OptionsError("columns leaves out value, which decode is for: leave decode out too")
     found = pinned(asked) if asked.columns is None else None
     with_error = asked.dead_letter_topic is None
-    return declared(with_headers, _value_type(asked, found), with_error), found
+    return declared(with_headers, _value_type(asked, found), with_error, wanted), found
 
 
 def decoding_of(
@@ -46,8 +52,12 @@ def decoding_of(
         raise OptionsError("with decode the columns are the schema's: leave .schema(…) out")
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    columns: pa.Schema = to_arrow_schema(schema, timezone="UTC")
-    _require_nulls(columns.field("value"), "value")
+    value: pa.Field = to_arrow_schema(schema, timezone="UTC").field("value")
+    _require_nulls(value, "value")
+    columns = arrow_schema(includes_headers(given))
+    columns = columns.set(columns.get_field_index("value"), value)
+    if asked.dead_letter_topic is None:
+        columns = columns.append(pa.field("_error", pa.string()))
     return Decoding(asked, found, columns)
 
 
