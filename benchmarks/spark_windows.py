@@ -118,9 +118,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ticks", type=int, default=5_000_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument(
-        "--only", help="some of them, by their first words: kafkaesque,kafka,Bytewax"
-    )
+    parser.add_argument("--only", help="some of them: kafkaesque,kafka,Bytewax")
     args = parser.parse_args()
     peers = [peer for peer in PEERS if is_chosen(peer.name, args.only)]
     for peer in peers:
