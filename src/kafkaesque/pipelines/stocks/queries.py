@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 PARTITIONS: Final = 3
 """Of topics that are made."""
+FIRST_BATCH_S: Final = 60.0
 BEGIN_S: Final = 30.0
 
 
@@ -92,6 +93,13 @@ def minutes(context: Context, stocks: Stocks, query: str) -> "DataFrame":
     ticks = usable(read(context, stocks, query))
     second = max(stocks.json_topic, stocks.avro_topic)
     return candles(ticks.withWatermark("event_time", stocks.delay), second)
+
+
+def _wait_for_its_first_batch(query: "StreamingQuery") -> None:
+    """Somebody looks at the chart and waits: what is closed in minutes can begin a little later."""
+    until_s = time.monotonic() + FIRST_BATCH_S
+    while query.isActive and query.lastProgress is None and time.monotonic() < until_s:
+        time.sleep(0.1)
 
 
 def make_topics(context: Context, stocks: Stocks) -> None:
