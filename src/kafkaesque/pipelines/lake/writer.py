@@ -26,6 +26,7 @@ from kafkaesque.pipelines.lake.committing import commit
 from kafkaesque.pipelines.lake.errors import LakeError
 from kafkaesque.pipelines.lake.files import Place, Staged
 from kafkaesque.pipelines.lake.options import WriteOptions
+from kafkaesque.pipelines.workers import settle
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -52,6 +53,7 @@ class LakeFiles:
         self._place = _place(options, self._frame)
 
     def write(self, batches: Iterator[pa.RecordBatch]) -> Message:
+        settle()
         context = TaskContext.get()
         query = context.getLocalProperty(_QUERY) if context is not None else None
         return Message(self._place, files.write(batches, self._place), query or "")

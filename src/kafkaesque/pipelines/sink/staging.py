@@ -22,6 +22,7 @@ from pyspark.sql.datasource import WriterCommitMessage
 
 from kafkaesque.pipelines.marks import MarkColumns, highest, lowest
 from kafkaesque.pipelines.sink.errors import SinkError
+from kafkaesque.pipelines.workers import settle
 
 INLINE_BYTES = 1 << 20
 
@@ -55,6 +56,7 @@ def stage(
     batches: Iterable[pa.RecordBatch], job: Job, task: str, marks: MarkColumns | None
 ) -> Staged:
     """Raises SinkError if there is no room for them."""
+    settle()
     held: list[pa.RecordBatch] = []
     edges = _Edges(marks)
     source = iter(batches)

@@ -16,6 +16,7 @@ from kafkaesque.pipelines.source.offsets import Range, pieces
 from kafkaesque.pipelines.source.options import SourceOptions
 from kafkaesque.pipelines.source.planning import found, lost, ranges, resolved
 from kafkaesque.pipelines.source.reading import read
+from kafkaesque.pipelines.workers import settle
 from kafkaesque.types import TopicPartition
 
 
@@ -70,9 +71,13 @@ def read_piece(
     if not isinstance(partition, Piece):
         return iter(())
     batches = _batches(partition.range, options, decoding)
-    if not options.columns:
-        return batches
-    return (batch.select(options.columns) for batch in batches)
+    return _wanted(batches, options.columns)
+
+
+def _wanted(batches: Iterator[pa.RecordBatch], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        settle()
+        yield batch.select(columns) if columns else batch
 
 
 def _batches(
