@@ -36,9 +36,16 @@ def test_a_batch_that_comes_again_is_thrown_away(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     lake.write(ticks(0, 5), batch=3)
     assert lake.write(ticks(0, 5), batch=3) == 0
-    assert lake.write(ticks(5, 6), batch=2) == 0
     assert places(tmp_path) == span(0, 5)
     assert len(lake.data) == 1
+
+
+def test_of_a_batch_that_comes_again_larger_the_new_rows_are_taken(tmp_path: Path) -> None:
+    """A power cut can take back what Spark knew of it."""
+    lake = Lake(tmp_path)
+    lake.write(ticks(0, 5), batch=3)
+    assert lake.write(ticks(0, 6), batch=3) == 1
+    assert places(tmp_path) == span(0, 6)
 
 
 def test_after_a_lost_checkpoint_only_new_rows_are_taken(tmp_path: Path) -> None:
