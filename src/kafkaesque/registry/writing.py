@@ -249,7 +249,7 @@ class Writing:
                 headers=[(WRITE_ID, write_id)],
                 on_delivery=delivered,
             )
-        if producer.flush(self._timeout_s):
+        if self._call(producer.flush, self._timeout_s):
             raise LostPenError("the cluster does not answer")
         self._call(producer.commit_transaction, self._timeout_s)
         self.transactions += 1
@@ -259,9 +259,9 @@ class Writing:
     def _timeout_s(self) -> float:
         return min(self._connection.timeout_s, _CALL_S)
 
-    def _call(self, call: Callable[..., Any], *arguments: Any) -> None:
+    def _call(self, call: Callable[..., Any], *arguments: Any) -> Any:
         """Raises LostPenError, whatever it was: the pen is taken again, if it can be had."""
         try:
-            call(*arguments)
+            return call(*arguments)
         except KafkaException as error:
             raise LostPenError(words_of(error.args[0])) from None
