@@ -12,8 +12,10 @@ from kafkaesque.client.registry import RegistryClient, RegistryError, Schema
 def test_a_registration_is_refused_while_the_client_still_listens(
     tmp_path: Path, broker: BrokerProcess
 ) -> None:
-    with RegistryProcess(broker.bootstrap, tmp_path / "registry.log") as process:
-        client = RegistryClient(process.url)
+    with (
+        RegistryProcess(broker.bootstrap, tmp_path / "registry.log") as process,
+        RegistryClient(process.url) as client,
+    ):
         first = client.register("t-value", Schema('"string"'))
         broker.kill()
         with pytest.raises(RegistryError, match="nothing answers"):
