@@ -115,7 +115,9 @@ def bootstrap(environment: Environment) -> Iterator[str]:
         assert process.wait(20) == 0
 
 
-def test_the_wheel_has_the_licence_the_types_and_only_the_package(environment: Environment) -> None:
+def test_the_wheel_has_the_licence_the_types_and_only_the_packages(
+    environment: Environment,
+) -> None:
     with zipfile.ZipFile(environment.wheel) as wheel:
         names = wheel.namelist()
         entry_points = next(name for name in names if name.endswith("/entry_points.txt"))
@@ -123,7 +125,9 @@ def test_the_wheel_has_the_licence_the_types_and_only_the_package(environment: E
     assert "kafkaesque/py.typed" in names
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
     tops = {name.partition("/")[0] for name in names}
-    assert tops == {"kafkaesque", f"kafkaesque_broker-{version('kafkaesque-broker')}.dist-info"}
+    sources = {"pyspark_kafkaesque", "pyspark_kafkaesque_lake"}
+    information = f"kafkaesque_broker-{version('kafkaesque-broker')}.dist-info"
+    assert tops == {"kafkaesque", information} | sources
     assert "kafkaesque = kafkaesque.cli.main:main" in declared
     assert "kafkaesque = kafkaesque.testing.plugin" in declared
 

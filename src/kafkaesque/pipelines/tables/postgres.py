@@ -85,6 +85,7 @@ class PostgresStore:
             errors.SerializationFailure,
             errors.DeadlockDetected,
             # Others make the same table at the same time, or drop it.
+            errors.DuplicateObject,
             errors.DuplicateTable,
             errors.UndefinedTable,
         )
