@@ -5,7 +5,8 @@
     avro.py      values of an Avro schema -> a struct of its fields: compile.py makes a tree of
                  nodes (node.py; scalars.py, logical.py, nested.py, items.py, recursion.py), which
                  read through a cursor over all rows (cursor.py); resolve.py for another reader
-    json_rows.py JSON objects -> a struct
+    json_rows.py JSON objects -> a struct; millions of scalar members by a compiled loop, too
+                 (json_plain.py, json_loop.py)
     decoded.py   the rows, and which of them were refused (errors.py)
 
 Needs numpy, pyarrow and fastavro: `pip install 'kafkaesque-broker[columns]'`.

@@ -29,6 +29,8 @@ _FAR: Final = 2**61
 _LEAST_BYTES: Final = 7
 """Of a record: one for each of its numbers, and its attributes."""
 
+_BINARY: Final = pa.binary()
+
 _loaded: list[Walk] = []
 
 
@@ -76,8 +78,8 @@ def arrays_of(walk: Walk, data: bytes, batches: Batches, first: int) -> list[pa.
     return [
         array_of(pa.int64(), offsets[:rows]),
         array_of(pa.int64(), times[:rows]),
-        _binary(edges[0, : rows + 1], keys, is_missing[0] if missing else None),
-        _binary(edges[1, : rows + 1], values, is_missing[1] if missing else None),
+        binary(edges[0, : rows + 1], keys, is_missing[0] if missing else None),
+        binary(edges[1, : rows + 1], values, is_missing[1] if missing else None),
         headers,
     ]
 
@@ -108,10 +110,16 @@ def _laid_out(data: bytes, batches: Batches) -> tuple[Bytes, Longs | None]:
     return raw, np.array(table, np.int64).reshape(len(table), 8)
 
 
-def _binary(edges: npt.NDArray[np.int32], data: Bytes, is_missing: Mask | None) -> pa.Array:
+def binary(
+    edges: npt.NDArray[np.int32],
+    data: Bytes,
+    is_missing: Mask | None,
+    kind: pa.DataType = _BINARY,
+) -> pa.Array:
+    """What lies between the edges; null where it is missing."""
     used = data[: int(edges[-1])]
     there = None
     if is_missing is not None and is_missing.any():
         there = pa.py_buffer(np.packbits(~is_missing, bitorder="little"))
     buffers = [there, pa.py_buffer(edges), pa.py_buffer(used)]
-    return pa.Array.from_buffers(pa.binary(), len(edges) - 1, buffers)
+    return pa.Array.from_buffers(kind, len(edges) - 1, buffers)

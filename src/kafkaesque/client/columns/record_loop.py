@@ -35,7 +35,7 @@ def _memcpy(
     return types.void(to, types.intp, source, types.intp, types.intp), generate
 
 
-_copy: Any = intrinsic(_memcpy)
+copy: Any = intrinsic(_memcpy)
 """As `to[to_at : to_at + size] = source[…]`, by one memcpy: making the slices takes longer."""
 
 
@@ -140,11 +140,11 @@ def walk(
             times[row] = stamp if is_stamped else base_time + time
             key_is_missing[row] = key_size < 0
             if key_size > 0:
-                _copy(keys, keys_at, data, key_at, key_size)
+                copy(keys, keys_at, data, key_at, key_size)
                 keys_at += key_size
             value_is_missing[row] = value_size < 0
             if value_size > 0:
-                _copy(values, values_at, data, value_at, value_size)
+                copy(values, values_at, data, value_at, value_size)
                 values_at += value_size
             missing += (key_size < 0) + (value_size < 0)
             with_headers += headers > 0

@@ -11,7 +11,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from kafkaesque.client.fetch import LATEST
 from kafkaesque.pipelines.source.decoding.values import Decoding, decoded
-from kafkaesque.pipelines.source.fetching import fetch_loop
+from kafkaesque.pipelines.source.fetching import JSON_WORTH, fetch_loop
 from kafkaesque.pipelines.source.offsets import Range, pieces
 from kafkaesque.pipelines.source.options import SourceOptions
 from kafkaesque.pipelines.source.planning import found, lost, ranges, resolved
@@ -85,6 +85,8 @@ def _batches(
 ) -> Iterator[pa.RecordBatch]:
     if decoding is None:
         return read(piece, options)
+    if decoding.asked.form == "json":
+        fetch_loop().expect((JSON_WORTH - 1) * len(piece))
     # A letter has all that the record had.
     fetched = options if decoding.keeps_refused else replace(options, include_headers=True)
     return decoded(read(piece, fetched), decoding, options.connection, options.group)

@@ -22,6 +22,8 @@ T = TypeVar("T")
 WORTH_COMPILING: Final = 3_000_000
 """Records, as many as must be read by a process before it loads the compiled loop: to load it takes
 as long as the loop saves with some four million."""
+JSON_WORTH: Final = 4
+"""As many records as one whose JSON is decoded, too: the loop for that saves so much more."""
 
 
 class FetchLoop:

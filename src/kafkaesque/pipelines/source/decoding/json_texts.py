@@ -3,10 +3,13 @@
 Arrow has no word for an object of any names (MAP), for JSON inside JSON, and for base64: a type
 that has one of these in it goes one by one. Moments and dates come as texts, and become what they
 are all at once. A batch in which something is amiss is halved until those are alone that cause it.
+In processes that read millions a compiled loop comes first, where all members are scalars: it takes
+the plain ones, and leaves the others to the parser.
 A value may have a schema id in front of it: 0 is no beginning of a JSON text.
 Above: values.py, frames.py. Below: json_strays.py, shapes.py, fitting.py, client/columns/.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaesque.client.columns import json_decoder
+from kafkaesque.client.columns.cursor import Mask
+from kafkaesque.client.columns.json_plain import Walk, plain_decoder
 from kafkaesque.client.columns.scalars import array_of, booleans
 from kafkaesque.client.schemas.framing import HEADER_BYTES
 from kafkaesque.pipelines.source.decoding.fitting import MisfitError, fitting
@@ -23,20 +28,43 @@ from kafkaesque.pipelines.source.decoding.rows import Rows, joined, spread
 from kafkaesque.pipelines.source.decoding.shapes import shaped
 
 _FEW = 64
+_MOSTLY_ODD = 0.5
 
 
 class JsonTexts:
-    """`kind`: what the texts mean; `declared`: Spark's types for it."""
+    """`kind`: what the texts mean; `declared`: Spark's types for it; `walk`: as plain_decoder's."""
 
-    def __init__(self, kind: pa.StructType, declared: pa.StructType) -> None:
+    def __init__(
+        self, kind: pa.StructType, declared: pa.StructType, walk: Walk | None = None
+    ) -> None:
         self._declared = declared
         self._fit = fitting(kind)
         self._has_decimals = _has_decimals(kind)
         self._parsed = self._told = _with_texts(kind)
         self._columns = json_decoder(self._parsed) if _is_columnar(kind) else None
+        self._plain = plain_decoder(self._parsed, walk)
 
     def read(self, values: pa.BinaryArray) -> Rows:
         values = _without_frames(values)
+        return self._by_the_loop(values) or self._by_the_parser(values)
+
+    def _by_the_loop(self, values: pa.BinaryArray) -> Rows | None:
+        found = self._plain.read(values) if self._plain is not None else None
+        if found is None:
+            return None
+        array, is_odd = found
+        try:
+            array = shaped(array, self._declared)
+        except pa.ArrowInvalid:
+            return None
+        if not is_odd.any():
+            return Rows(array)
+        if is_odd.mean() > _MOSTLY_ODD:
+            # Two looks at each are too many: the next ones will be the same.
+            self._plain = None
+        return self._with_others(values, array, is_odd, self._by_the_parser)
+
+    def _by_the_parser(self, values: pa.BinaryArray) -> Rows:
         if self._columns is None:
             return self._one_by_one(values)
         told = with_strays(self._parsed, values)
@@ -61,16 +89,20 @@ class JsonTexts:
             return joined([self._at_once(values[:middle]), self._at_once(values[middle:])])
         if not decoded.faults.any():
             return Rows(array)
-        return self._second_look(values, array, decoded.refused)
+        # A second look at those that were refused, for a reason that names the field.
+        return self._with_others(values, array, decoded.refused, self._one_by_one)
 
-    def _second_look(self, values: pa.BinaryArray, array: pa.Array, refused: Any) -> Rows:
-        """The rows that were refused, with a reason that names the field."""
-        some = booleans(refused)
-        good = Rows(array.filter(pc.invert(some)))
-        odd = self._one_by_one(values.filter(some))
-        return spread(
-            [(np.flatnonzero(~refused), good), (np.flatnonzero(refused), odd)], len(values)
-        )
+    def _with_others(
+        self,
+        values: pa.BinaryArray,
+        array: pa.Array,
+        others: Mask,
+        read: Callable[[pa.BinaryArray], Rows],
+    ) -> Rows:
+        """The rows of `array`, and in place of `others` what `read` makes of their values."""
+        some = booleans(others)
+        good, odd = Rows(array.filter(pc.invert(some))), read(values.filter(some))
+        return spread([(np.flatnonzero(~others), good), (np.flatnonzero(others), odd)], len(values))
 
     def _one_by_one(self, values: pa.BinaryArray) -> Rows:
         found: list[Any] = []
