@@ -1,9 +1,11 @@
 """The options of every `kafkaesque pipeline run …`, and how a pipeline is run with them.
 
-Above: stocks.py, archive.py, upsert.py, file.py. Below: pipelines/runner.py, imported on use.
+Above: stocks.py, archive.py, upsert.py, file.py. Below: pipelines/runner.py and
+preparing.py, imported on use.
 """
 
 import sys
+from contextlib import nullcontext
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
@@ -112,6 +114,7 @@ def run_pipeline(
 ) -> None:
     """Until it has ended, or is told to by Ctrl-C, SIGTERM or `pipeline stop`."""
     from kafkaesque.client.board import Board
+    from kafkaesque.pipelines.preparing import Preparing
     from kafkaesque.pipelines.runner import Job, Runner
 
     asked = StopRequest().listen()
@@ -133,7 +136,8 @@ def run_pipeline(
     runner = Runner(job, board, is_asked_to_end=lambda: asked.asked, tell=line.tell, show=line.show)
     typer.echo(f"kafkaesque pipeline {name} runs on {master}; stop with Ctrl-C")
     try:
-        runner.run()
+        with nullcontext() if once else Preparing(master):
+            runner.run()
     finally:
         board.close()
         line.end()

@@ -5,13 +5,15 @@ From Java 25 on, a JVM can write the classes it has loaded to a file when it end
 `make`, which runs rehearsal.py in a process of its own; it is for one Java, one PySpark and one
 set of options. The JVM looks at the file before it takes it, and goes on without one that is cut
 short or meant for another; if it dies of one, the file goes, and a JVM without it is started.
-Above: session.py, doctor.py. Below: jvm.py, rehearsal.py.
+Above: session.py, doctor.py, preparing.py. Below: jvm.py, rehearsal.py.
 """
 
 import os
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -21,6 +23,8 @@ from kafkaesque.pipelines.starting.java import Java
 
 OLDEST = 25
 MAKE_S = 300.0
+BESIDE_S = 1200.0
+"""At the lowest priority it may have to wait."""
 
 
 def cache_file(java: Java, command: Sequence[str]) -> Path | None:
@@ -64,27 +68,48 @@ def is_taken(java: Java, command: Sequence[str]) -> bool:
     return done.returncode == 0
 
 
-def make(java: Java, command: Sequence[str]) -> Path | None:
-    """Make the cache, in half a minute or so; None if the Java has no such thing."""
+def make(java: Java, command: Sequence[str], over: threading.Event | None = None) -> Path | None:
+    """Make the cache, in half a minute or so; None if the Java has no such thing.
+
+    With `over` it is made beside other work: at the lowest priority, and given up when that is set.
+    """
     file = cache_file(java, command)
     if file is None:
         return None
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=file.parent, prefix=".aot-") as directory:
         made = Path(directory) / file.name
-        try:
-            done = subprocess.run(
-                [sys.executable, "-m", "kafkaesque.pipelines.starting.rehearsal", made],
+        rehearsal = [sys.executable, "-m", "kafkaesque.pipelines.starting.rehearsal", str(made)]
+        with (Path(directory) / "said").open("w+") as said:
+            process = subprocess.Popen(
+                rehearsal if over is None else [*rehearsal, "beside"],
                 env={**os.environ, "JAVA_HOME": str(java.home)},
                 stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=MAKE_S,
+                stdout=subprocess.DEVNULL,
+                stderr=said,
             )
-        except subprocess.TimeoutExpired:
-            raise SessionError(f"the cache {file} was not made within {MAKE_S:.0f} s") from None
-        if done.returncode or not made.is_file():
-            reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-            raise SessionError(f"the cache {file} could not be made: {reason}")
+            try:
+                _await(process, over)
+            except subprocess.TimeoutExpired:
+                raise SessionError(f"the cache {file} was not made in time") from None
+            finally:
+                process.kill()
+                process.wait()
+            if over is not None and over.is_set():
+                return None
+            if process.returncode or not made.is_file():
+                said.seek(0)
+                reason = (said.read().strip().splitlines() or ["no reason given"])[-1]
+                raise SessionError(f"the cache {file} could not be made: {reason}")
         made.replace(file)
     return file
+
+
+def _await(process: "subprocess.Popen[bytes]", over: threading.Event | None) -> None:
+    if over is None:
+        process.wait(MAKE_S)
+        return
+    until = time.monotonic() + BESIDE_S
+    while process.poll() is None and not over.wait(0.2):
+        if time.monotonic() > until:
+            raise subprocess.TimeoutExpired(process.args, BESIDE_S)

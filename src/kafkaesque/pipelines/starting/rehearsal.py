@@ -1,10 +1,11 @@
-"""`python -m kafkaesque.pipelines.starting.rehearsal FILE`: what pipelines do, in small.
+"""`python -m kafkaesque.pipelines.starting.rehearsal FILE [beside]`: what pipelines do, in small.
 
 The JVM records the classes that it loads meanwhile, and writes them to FILE as it ends: the AOT
-cache.
+cache. `beside` lets all other work go first.
 Above: aot.py, which runs it. Below: session.py.
 """
 
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -55,6 +56,8 @@ def rehearse(spark: "SparkSession", directory: Path) -> None:
 
 
 def main() -> None:
+    if sys.argv[2:] == ["beside"]:
+        os.nice(19)
     with tempfile.TemporaryDirectory(prefix="kafkaesque-rehearsal-") as directory:
         spark = session("rehearsal", "local[2]", aot_output=Path(sys.argv[1]))
         try:
