@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
-from tests.broker_process import BrokerProcess
+
+# Before any of them is imported: an assertion in a helper says what it saw, too.
+pytest.register_assert_rewrite(*(f"tests.{path.stem}" for path in Path(__file__).parent.glob("*")))
+
+from tests.broker_process import BrokerProcess  # noqa: E402
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,6 +31,15 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Started in the background, by nohup or a CI: our children would not hear a Ctrl-C either.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With `-n`: a file's tests stay in one process, and those of the one Spark session too."""
+    for item in items:
+        uses_spark = "spark" in getattr(item, "fixturenames", ())
+        together = "spark" if uses_spark else item.location[0]
+        item.add_marker(pytest.mark.xdist_group(together))
 
 
 @pytest.fixture
