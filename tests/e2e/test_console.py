@@ -11,51 +11,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
 from confluent_kafka import Producer, TopicPartition
 from playwright.sync_api import Browser, Page, expect
 from tests import foreign
 from tests.broker_process import COMMAND, BrokerProcess
-from tests.console_page import (
-    RECORDS,
-    open_browser,
-    start_tail,
-    wait_for_text,
-    watched_page,
-    write_until_shown,
-)
+from tests.console_page import RECORDS, start_tail, wait_for_text, watched_page, write_until_shown
 from tests.console_process import ConsoleProcess
 from tests.older_cluster import older_cluster
 from tests.open_transaction import open_transaction
 
+pytest_plugins = ["tests.console_fixtures"]
+
 PICTURE = Path(__file__).parents[2] / "docs" / "images" / "console.png"
 TICKS = "stock_json_topic"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
-    with BrokerProcess(tmp_path_factory.mktemp("console") / "data") as process:
-        yield process
-
-
-@pytest.fixture(scope="module")
-def console(shared: BrokerProcess) -> Iterator[ConsoleProcess]:
-    log_path = shared.data_dir.with_name("console.log")
-    with ConsoleProcess(shared.bootstrap, log_path) as process:
-        yield process
-        assert process.log == ""
-
-
-@pytest.fixture
-def page(browser: Browser, console: ConsoleProcess) -> Iterator[Page]:
-    with watched_page(browser, console.url) as opened:
-        yield opened
 
 
 @contextmanager

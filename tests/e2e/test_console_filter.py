@@ -11,9 +11,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from tests import foreign
-from tests.console_page import RECORDS, open_browser, start_tail, wait_for_text, watched_page
+from tests.console_page import RECORDS, start_tail, wait_for_text, watched_page
 from tests.console_process import ConsoleProcess
 from tests.fanout_pair import FanoutPair, fanout_pair
+from tests.in_process import InProcessBroker
+
+pytest_plugins = ["tests.console_fixtures"]
 
 WHERE = 'value.price > 100 and value.ticker in ("AMZN","GOOG")'
 TICKS = [
@@ -26,29 +29,19 @@ MATCHES = ["GOOG", "AMZN"]
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FanoutPair]:
     with fanout_pair(tmp_path_factory.mktemp("fanout"), "--send-buffer-bytes", "4096") as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def console(pair: FanoutPair, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
-    log_path = tmp_path_factory.mktemp("console") / "console.log"
-    with ConsoleProcess(pair.broker.bootstrap, log_path, "--fanout", pair.fanout.url) as process:
-        yield process
-        assert process.log == ""
+def shared(pair: FanoutPair) -> InProcessBroker:
+    return pair.broker
 
 
-@pytest.fixture
-def page(browser: Browser, console: ConsoleProcess) -> Iterator[Page]:
-    with watched_page(browser, console.url) as opened:
-        yield opened
+@pytest.fixture(scope="module")
+def console_args(pair: FanoutPair) -> tuple[str, ...]:
+    return ("--fanout", pair.fanout.url)
 
 
 def write_ticks(pair: FanoutPair, topic: str) -> None:

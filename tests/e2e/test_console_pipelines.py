@@ -20,13 +20,15 @@ from confluent_kafka import Producer
 from playwright.sync_api import Browser, Page, expect
 from tests import foreign
 from tests.broker_process import BrokerProcess
-from tests.console_page import open_browser, wait_for_text, watched_page
+from tests.console_page import wait_for_text, watched_page
 from tests.console_process import ConsoleProcess
 
 from kafkaesque.client.board import Board
 from kafkaesque.client.connection import Address, Connection
 from kafkaesque.client.pipelines import TOPIC as PIPELINES
 from kafkaesque.client.pipelines import PipelineStatus, QueryStatus, State
+
+pytest_plugins = ["tests.console_fixtures"]
 
 PICTURE = Path(__file__).parents[2] / "docs" / "images" / "candles.png"
 OHLC = "stock_ohlc"
@@ -47,26 +49,6 @@ RATES = QueryStatus(
 )
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
-    with BrokerProcess(tmp_path_factory.mktemp("pipelines") / "data") as process:
-        yield process
-
-
-@pytest.fixture(scope="module")
-def console(shared: BrokerProcess) -> Iterator[ConsoleProcess]:
-    log_path = shared.data_dir.with_name("console.log")
-    with ConsoleProcess(shared.bootstrap, log_path) as process:
-        yield process
-        assert process.log == ""
-
-
 @pytest.fixture
 def board(shared: BrokerProcess) -> Iterator[Board]:
     with made_board(shared) as made:
@@ -80,9 +62,8 @@ def candle_topic(shared: BrokerProcess) -> None:
 
 
 @pytest.fixture
-def page(browser: Browser, console: ConsoleProcess, candle_topic: None) -> Iterator[Page]:
-    with watched_page(browser, console.url) as opened:
-        yield opened
+def page(candle_topic: None, page: Page) -> Page:
+    return page
 
 
 @contextmanager

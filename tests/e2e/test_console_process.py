@@ -4,35 +4,22 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
-import pytest
 from playwright.sync_api import Browser, expect
 from tests import foreign
 from tests.broker_process import COMMAND, BrokerProcess
-from tests.console_page import (
-    RECORDS,
-    open_browser,
-    start_tail,
-    wait_for_text,
-    watched_page,
-    write_until_shown,
-)
+from tests.console_page import RECORDS, start_tail, wait_for_text, watched_page, write_until_shown
 from tests.console_process import ConsoleProcess
 from tests.counting_proxy import CountingProxy
 
 from kafkaesque.protocol.messages import FETCH
 
+pytest_plugins = ["tests.console_fixtures"]
+
 LIST_OFFSETS = 2
 DOCS = Path(__file__).parents[2] / "docs" / "reference"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as running:
-        yield running
 
 
 def test_nothing_is_read_until_the_tail_is_started_nor_after_it_is_left(

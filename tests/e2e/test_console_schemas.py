@@ -12,29 +12,19 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from playwright.sync_api import Browser, Locator, Page, expect
 from tests import foreign
 from tests.broker_process import BrokerProcess
-from tests.console_page import RECORDS, open_browser, start_tail, watched_page
+from tests.console_page import RECORDS, start_tail, watched_page
 from tests.console_process import ConsoleProcess
 from tests.registry_process import RegistryProcess
 
 from kafkaesque.client.registry import RegistryClient
+
+pytest_plugins = ["tests.console_fixtures"]
 
 TICK = {
     "type": "record",
     "name": "Tick",
     "fields": [{"name": "ticker", "type": "string"}, {"name": "price", "type": "double"}],
 }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
-    with BrokerProcess(tmp_path_factory.mktemp("schemas") / "data") as process:
-        yield process
 
 
 @pytest.fixture(scope="module")
@@ -57,17 +47,8 @@ def ours(registry: RegistryProcess) -> Iterator[RegistryClient]:
 
 
 @pytest.fixture(scope="module")
-def console(shared: BrokerProcess, registry: RegistryProcess) -> Iterator[ConsoleProcess]:
-    log_path = shared.data_dir.with_name("console.log")
-    with ConsoleProcess(shared.bootstrap, log_path, "--registry", registry.url) as process:
-        yield process
-        assert process.log == ""
-
-
-@pytest.fixture
-def page(browser: Browser, console: ConsoleProcess) -> Iterator[Page]:
-    with watched_page(browser, console.url) as opened:
-        yield opened
+def console_args(registry: RegistryProcess) -> tuple[str, ...]:
+    return ("--registry", registry.url)
 
 
 def tick(*more: object) -> str:

@@ -11,19 +11,18 @@ import typer
 from kafkaesque.cli.lake.options import DEFAULT, CatalogSettings, WarehousePlace, catalog_settings
 from kafkaesque.cli.lake.sizes import parse_size
 from kafkaesque.cli.pipeline.run_options import (
-    MASTER,
-    Checkpoint,
-    Conf,
     Form,
-    Interval,
-    Master,
-    Name,
-    Once,
-    RegistryUrl,
-    Stay,
+    RunCommand,
+    given_name,
     require_spark,
     run_pipeline,
 )
+
+
+class ArchiveCommand(RunCommand):
+    """Its batches are rarer than others': each one writes files."""
+
+    interval = "10 seconds"
 
 
 def archive(
@@ -66,14 +65,6 @@ def archive(
     target_size: Annotated[
         str, typer.Option("--target-size", metavar="SIZE", help="Files are no larger than this.")
     ] = "128MiB",
-    name: Name = None,
-    registry: RegistryUrl = None,
-    checkpoint: Checkpoint = None,
-    once: Once = False,
-    interval: Interval = "10 seconds",
-    master: Master = MASTER,
-    conf: Conf = None,
-    stay: Stay = False,
 ) -> None:
     """Write topics to Iceberg tables, from their beginning on, until Ctrl-C.
 
@@ -102,15 +93,4 @@ def archive(
         target_bytes=parse_size(target_size),
         **reading,
     )
-    run_pipeline(
-        context,
-        start_it,
-        name=name or "archive",
-        registry=registry,
-        checkpoint=checkpoint,
-        once=once,
-        interval=interval,
-        master=master,
-        conf=conf,
-        stay=stay,
-    )
+    run_pipeline(context, start_it, given_name(context) or "archive")

@@ -10,20 +10,9 @@ import typer
 
 from kafkaesque.cli.connecting import connection
 from kafkaesque.cli.output import CommandError, echo_section
-from kafkaesque.cli.pipeline.run_options import (
-    MASTER,
-    Checkpoint,
-    Conf,
-    Interval,
-    Master,
-    Name,
-    Once,
-    RegistryUrl,
-    Stay,
-    require_spark,
-    run_pipeline,
-)
+from kafkaesque.cli.pipeline.run_options import MASTER, given_name, require_spark, run_pipeline
 from kafkaesque.cli.pipeline.template import template
+from kafkaesque.cli.registry_options import RegistryUrl
 
 if TYPE_CHECKING:
     from kafkaesque.pipelines.context import Context
@@ -32,18 +21,7 @@ if TYPE_CHECKING:
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A file of pipelines, as in orders.py.")]
 
 
-def file(
-    context: typer.Context,
-    path: File,
-    name: Name = None,
-    registry: RegistryUrl = None,
-    checkpoint: Checkpoint = None,
-    once: Once = False,
-    interval: Interval = "1 second",
-    master: Master = MASTER,
-    conf: Conf = None,
-    stay: Stay = False,
-) -> None:
+def file(context: typer.Context, path: File) -> None:
     """Run the pipelines of a file until Ctrl-C. The word `file` may be left out.
 
     \b
@@ -54,19 +32,8 @@ def file(
     require_spark()
     from kafkaesque.pipelines.files import load, require_file
 
-    name = name or require_file(path)
-    run_pipeline(
-        context,
-        lambda started: load(path).start(started),
-        name=name,
-        registry=registry,
-        checkpoint=checkpoint,
-        once=once,
-        interval=interval,
-        master=master,
-        conf=conf,
-        stay=stay,
-    )
+    name = given_name(context) or require_file(path)
+    run_pipeline(context, lambda started: load(path).start(started), name)
 
 
 def check(

@@ -8,9 +8,10 @@ from typing import Any
 
 import typer
 
-from kafkaesque.cli.connecting import ClusterCommand, ClusterGroup
-from kafkaesque.cli.pipeline.archive import archive
+from kafkaesque.cli.connecting import ClusterGroup
+from kafkaesque.cli.pipeline.archive import ArchiveCommand, archive
 from kafkaesque.cli.pipeline.file import file
+from kafkaesque.cli.pipeline.run_options import RunCommand
 from kafkaesque.cli.pipeline.stocks import stocks
 from kafkaesque.cli.pipeline.upsert import upsert
 
@@ -31,7 +32,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-app.command(cls=ClusterCommand)(stocks)
-app.command(cls=ClusterCommand)(archive)
-app.command(cls=ClusterCommand)(upsert)
-app.command(cls=ClusterCommand)(file)
+app.command(cls=RunCommand)(stocks)
+app.command(cls=ArchiveCommand)(archive)
+app.command(cls=RunCommand)(upsert)
+app.command(cls=RunCommand)(file)

@@ -1,7 +1,8 @@
 """The options of every `kafkaesque pipeline run …`, and how a pipeline is run with them.
 
-Above: stocks.py, archive.py, upsert.py, file.py. Below: pipelines/runner.py and
-preparing.py, imported on use.
+A command is given them by `cls=RunCommand`, beside those of a cluster (cli/connecting.py), and runs
+its pipeline with `run_pipeline(context, …)`. Above: run.py, stocks.py, archive.py, upsert.py,
+file.py. Below: pipelines/runner.py and preparing.py, imported on use.
 """
 
 import sys
@@ -9,14 +10,15 @@ from contextlib import nullcontext
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Any, get_args
 
 import typer
+from typer.core import TyperOption
 
-from kafkaesque.cli.connecting import connection
+from kafkaesque.cli.connecting import ClusterCommand, connection
 from kafkaesque.cli.options import parse_pair
 from kafkaesque.cli.output import CommandError, tell
-from kafkaesque.cli.registry_options import LOCAL, RegistryUrl
+from kafkaesque.cli.registry_options import RegistryUrl
 from kafkaesque.cli.stopping import StopRequest
 
 if TYPE_CHECKING:
@@ -26,40 +28,17 @@ if TYPE_CHECKING:
 CHECKPOINTS = Path("kafkaesque-pipelines")
 MASTER = "local[*]"
 
-Name: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        show_default="that of the pipeline",
-        help="Its name, in status and console; two of a kind need two.",
-    ),
-]
-Checkpoint: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="DIR",
-        show_default=f"{CHECKPOINTS}/NAME",
-        help="Where it keeps how far it is; a directory, or a URI on a cluster.",
-    ),
-]
-Once: TypeAlias = Annotated[
-    bool, typer.Option("--once", help="Take all there is, then stop; else go on until Ctrl-C.")
-]
-Interval: TypeAlias = Annotated[
-    str, typer.Option(metavar="TIME", help="How often there is a batch, as in '10 seconds'.")
-]
-Master: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        envvar="KAFKAESQUE_SPARK_MASTER",
-        metavar="URL",
-        help="Where Spark runs: local[N], or spark://HOST:PORT of a cluster.",
-    ),
-]
-Conf: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--conf", metavar="NAME=VALUE", help="A setting of Spark's; may be repeated."),
-]
+_META = "kafkaesque.run"
+
+
+class RunCommand(ClusterCommand):
+    """A command that runs a pipeline; `interval` is how often, unless --interval is given."""
+
+    interval = "1 second"
+
+    def __init__(self, *args: Any, params: list[Any] | None = None, **kwargs: Any) -> None:
+        # Help lists a command's own options first, then these, then those of the cluster.
+        super().__init__(*args, params=[*(params or ()), *_options(self.interval)], **kwargs)
 
 
 class Form(StrEnum):
@@ -70,27 +49,6 @@ class Form(StrEnum):
     PROTOBUF = "protobuf"
 
 
-Stay: TypeAlias = Annotated[
-    bool,
-    typer.Option("--stay", help="When stopped from the console, wait there to be started again."),
-]
-
-__all__ = [
-    "LOCAL",
-    "Checkpoint",
-    "Conf",
-    "Form",
-    "Interval",
-    "Master",
-    "Name",
-    "Once",
-    "RegistryUrl",
-    "Stay",
-    "require_spark",
-    "run_pipeline",
-]
-
-
 def require_spark() -> None:
     """Say what is not installed before anything else is done."""
     if find_spec("pyspark") is None:
@@ -99,19 +57,13 @@ def require_spark() -> None:
         )
 
 
-def run_pipeline(
-    context: typer.Context,
-    start: "Start",
-    *,
-    name: str,
-    registry: str | None,
-    checkpoint: str | None,
-    once: bool,
-    interval: str,
-    master: str,
-    conf: list[str] | None,
-    stay: bool,
-) -> None:
+def given_name(context: typer.Context) -> str | None:
+    """What --name says."""
+    name: str | None = context.meta[_META]["name"]
+    return name
+
+
+def run_pipeline(context: typer.Context, start: "Start", name: str) -> None:
     """Until it has ended, or is told to by Ctrl-C, SIGTERM or `pipeline stop`."""
     from kafkaesque.client.board import Board
     from kafkaesque.pipelines.preparing import Preparing
@@ -119,24 +71,25 @@ def run_pipeline(
 
     asked = StopRequest().listen()
     cluster = connection(context)
+    given = context.meta[_META]
     job = Job(
         name=name,
         start=start,
         connection=cluster,
-        checkpoints=checkpoint or str((CHECKPOINTS / name).absolute()),
-        registry=registry,
-        once=once,
-        interval=interval,
-        master=master,
-        conf=dict(parse_pair(each) for each in conf or ()),
-        stays=stay,
+        checkpoints=given["checkpoint"] or str((CHECKPOINTS / name).absolute()),
+        registry=given["registry"],
+        once=given["once"],
+        interval=given["interval"],
+        master=given["master"],
+        conf=dict(parse_pair(each) for each in given["conf"] or ()),
+        stays=given["stay"],
     )
     line = _Line()
     board = Board(cluster)
     runner = Runner(job, board, is_asked_to_end=lambda: asked.asked, tell=line.tell, show=line.show)
-    typer.echo(f"kafkaesque pipeline {name} runs on {master}; stop with Ctrl-C")
+    typer.echo(f"kafkaesque pipeline {name} runs on {job.master}; stop with Ctrl-C")
     try:
-        with nullcontext() if once else Preparing(master):
+        with nullcontext() if job.once else Preparing(job.master):
             runner.run()
     finally:
         board.close()
@@ -183,4 +136,83 @@ def summary(status: "PipelineStatus") -> str:
     return (
         f"{status.name}: {rows:,} rows in, {rate:,.0f}/s, {slowest / 1000:.1f} s a batch, "
         f"{behind:,} behind"
+    )
+
+
+def _remember(context: typer.Context, parameter: Any, value: Any) -> Any:
+    context.meta.setdefault(_META, {})[parameter.name] = value
+    return value
+
+
+def _options(interval: str) -> list[TyperOption]:
+    # Made anew for each command: an option belongs to one.
+    _, registry = get_args(RegistryUrl)
+    return [
+        _option(
+            "--name",
+            None,
+            "Its name, in status and console; two of a kind need two.",
+            metavar="NAME",
+            show_default="that of the pipeline",
+        ),
+        _option(
+            "--registry",
+            None,
+            registry.help,
+            envvar=registry.envvar,
+            metavar=registry.metavar,
+            show_default=registry.show_default,
+        ),
+        _option(
+            "--checkpoint",
+            None,
+            "Where it keeps how far it is; a directory, or a URI on a cluster.",
+            metavar="DIR",
+            show_default=f"{CHECKPOINTS}/NAME",
+        ),
+        _option(
+            "--once", False, "Take all there is, then stop; else go on until Ctrl-C.", is_flag=True
+        ),
+        _option(
+            "--interval",
+            interval,
+            "How often there is a batch, as in '10 seconds'.",
+            metavar="TIME",
+        ),
+        _option(
+            "--master",
+            MASTER,
+            "Where Spark runs: local[N], or spark://HOST:PORT of a cluster.",
+            envvar="KAFKAESQUE_SPARK_MASTER",
+            metavar="URL",
+        ),
+        _option(
+            "--conf",
+            None,
+            "A setting of Spark's; may be repeated.",
+            metavar="NAME=VALUE",
+            multiple=True,
+        ),
+        _option(
+            "--stay",
+            False,
+            "When stopped from the console, wait there to be started again.",
+            is_flag=True,
+        ),
+    ]
+
+
+def _option(
+    name: str, default: Any, text: str, show_default: bool | str = True, **more: Any
+) -> TyperOption:
+    return TyperOption(
+        param_decls=[name],
+        type=bool if default is False else str,
+        default=default,
+        help=text,
+        expose_value=False,
+        callback=_remember,
+        show_default=show_default,
+        show_envvar=True,
+        **more,
     )

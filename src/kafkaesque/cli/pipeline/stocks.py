@@ -8,19 +8,7 @@ from typing import Annotated
 
 import typer
 
-from kafkaesque.cli.pipeline.run_options import (
-    MASTER,
-    Checkpoint,
-    Conf,
-    Interval,
-    Master,
-    Name,
-    Once,
-    RegistryUrl,
-    Stay,
-    require_spark,
-    run_pipeline,
-)
+from kafkaesque.cli.pipeline.run_options import given_name, require_spark, run_pipeline
 
 
 def stocks(
@@ -45,14 +33,6 @@ def stocks(
             metavar="DIR", help="Write closed candles to lake.stock_ohlc as well, in this lake."
         ),
     ] = None,
-    name: Name = None,
-    registry: RegistryUrl = None,
-    checkpoint: Checkpoint = None,
-    once: Once = False,
-    interval: Interval = "1 second",
-    master: Master = MASTER,
-    conf: Conf = None,
-    stay: Stay = False,
 ) -> None:
     """Make candles of stock ticks, until Ctrl-C.
 
@@ -72,15 +52,4 @@ def stocks(
     chosen = Stocks(
         json_topic=json_topic, avro_topic=avro_topic, candles=to, delay=delay, warehouse=warehouse
     )
-    run_pipeline(
-        context,
-        partial(start, stocks=chosen),
-        name=name or "stocks",
-        registry=registry,
-        checkpoint=checkpoint,
-        once=once,
-        interval=interval,
-        master=master,
-        conf=conf,
-        stay=stay,
-    )
+    run_pipeline(context, partial(start, stocks=chosen), given_name(context) or "stocks")

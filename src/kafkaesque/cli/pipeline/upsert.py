@@ -9,20 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from kafkaesque.cli.options import parse_pair
-from kafkaesque.cli.pipeline.run_options import (
-    MASTER,
-    Checkpoint,
-    Conf,
-    Form,
-    Interval,
-    Master,
-    Name,
-    Once,
-    RegistryUrl,
-    Stay,
-    require_spark,
-    run_pipeline,
-)
+from kafkaesque.cli.pipeline.run_options import Form, given_name, require_spark, run_pipeline
 
 if TYPE_CHECKING:
     from kafkaesque.pipelines.tables.columns import ColumnType
@@ -75,14 +62,6 @@ def upsert(
     batch_rows: Annotated[
         int, typer.Option("--batch-rows", min=1, help="Events in a batch, at most.")
     ] = 200_000,
-    name: Name = None,
-    registry: RegistryUrl = None,
-    checkpoint: Checkpoint = None,
-    once: Once = False,
-    interval: Interval = "1 second",
-    master: Master = MASTER,
-    conf: Conf = None,
-    stay: Stay = False,
 ) -> None:
     """Keep the newest event of each id in a table of a database, until Ctrl-C.
 
@@ -111,18 +90,7 @@ def upsert(
         counts=counts,
     )
     try:
-        run_pipeline(
-            context,
-            start_it,
-            name=name or "upsert",
-            registry=registry,
-            checkpoint=checkpoint,
-            once=once,
-            interval=interval,
-            master=master,
-            conf=conf,
-            stay=stay,
-        )
+        run_pipeline(context, start_it, given_name(context) or "upsert")
     finally:
         refused = f", {counts.refused:,} could not be read" if counts.refused else ""
         typer.echo(f"{table}: {counts.rows:,} rows written, of {counts.events:,} events{refused}")
