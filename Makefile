@@ -51,7 +51,7 @@ format: $(READY)
 
 # Two processes: half of the tests wait for something most of the time.
 test: $(READY) $(BROWSER)
-	$(BIN)/pytest -n 2 --dist loadgroup --no-loadscope-reorder
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 compat: $(READY) $(BROWSER)
 	$(BIN)/pytest -m compat tests/compat

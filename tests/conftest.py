@@ -27,19 +27,12 @@ settings.register_profile(
 )
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
+# Spark's JVMs live for seconds here: what the second compiler would spend on them never comes back.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Started in the background, by nohup or a CI: our children would not hear a Ctrl-C either.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With `-n`: a file's tests stay in one process, and those of the one Spark session too."""
-    for item in items:
-        uses_spark = "spark" in getattr(item, "fixturenames", ())
-        together = "spark" if uses_spark else item.location[0]
-        item.add_marker(pytest.mark.xdist_group(together))
 
 
 @pytest.fixture
