@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from tests import foreign
 from tests.broker_process import BrokerProcess
+from tests.steady_writer import SteadyWriter
 
 
 @pytest.fixture(scope="module")
@@ -195,6 +196,33 @@ def test_a_running_stream_finds_new_partitions(
         assert sorted(row.value for row in spark.table(name).collect()) == ["new", "old"]
     finally:
         query.stop()
+
+
+def test_a_stream_begins_at_the_end_of_a_topic_that_grows_meanwhile(
+    spark: SparkSession, brokers: str, tmp_path: Path
+) -> None:
+    topic = foreign.create_topic(brokers)
+    offsets: list[int] = []
+
+    def keep(frame: DataFrame, _: int) -> None:
+        offsets.extend(row.offset for row in frame.select("offset").collect())
+
+    options = {"kafka.bootstrap.servers": brokers, "subscribe": topic}
+    with SteadyWriter(brokers, topic) as writer:
+        writer.wait_for(10)
+        frame = spark.readStream.format("kafkaesque").options(**options).load()
+        checkpoint = str(tmp_path / "checkpoint")
+        query = (
+            frame.writeStream.foreachBatch(keep).option("checkpointLocation", checkpoint).start()
+        )
+        try:
+            foreign.until(lambda: query.exception() or len(query.recentProgress) >= 2, 60)
+            assert query.exception() is None
+        finally:
+            query.stop()
+    offsets.sort()
+    assert offsets[0] >= 10
+    assert offsets == list(range(offsets[0], offsets[-1] + 1))
 
 
 def test_records_that_are_gone_stop_a_stream_unless_it_is_told_to_go_on(

@@ -34,13 +34,17 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, options: SourceOptions, decoding: Decoding | None = None) -> None:
         self._options = options
         self._decoding = decoding
+        self._first: Offsets | None = None
         self._target: Offsets | None = None
         """With AvailableNow: where the query ends."""
         self._latest: Offsets | None = None
         self._commits = GroupCommits(options.connection, options.group)
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        return kept(fetch_loop().run(self._initial()))
+        # Spark asks again for the first batch: the end of a topic may have moved on by then.
+        if self._first is None:
+            self._first = fetch_loop().run(self._initial())
+        return kept(self._first)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         limit = self._options.max_rows
