@@ -90,10 +90,12 @@ bench-schemas: $(READY)
 	$(BIN)/python -m benchmarks.serdes
 	$(BIN)/python -m benchmarks.registry
 
-# The source and a windowed job beside Spark's own connector, Bytewax, Pathway and Quix Streams: half an hour or so.
+# The source and a windowed job beside Spark's own connector, Bytewax, Pathway and Quix Streams, and how late a record is beside
+# Spark's own defaults: the better part of an hour; fewer rounds of each: BENCH='--rounds 1'
 bench-spark: $(READY)
 	$(BIN)/python -m benchmarks.spark_source $(BENCH)
 	$(BIN)/python -m benchmarks.spark_windows $(BENCH)
+	$(BIN)/python -m benchmarks.spark_latency $(BENCH)
 
 bench-upserts: $(READY)
 	$(BIN)/python -m benchmarks.upserts $(BENCH)

@@ -9,9 +9,21 @@ TOPIC = "ticks"
 PARTITIONS = 4
 
 
-def fill(brokers: str, count: int) -> None:
+def tick(number: int) -> tuple[str, str]:
+    """Its key and its value."""
+    ticker = f"T{number % 500:03d}"
+    fields = {"event_time": 1_700_000_000_000 + number, "ticker": ticker}
+    fields |= {"price": 100 + number % 977 / 10, "volume": number % 1000}
+    return ticker, json.dumps(fields)
+
+
+def make_topic(brokers: str) -> None:
     admin = AdminClient({"bootstrap.servers": brokers})
     admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(20)
+
+
+def fill(brokers: str, count: int) -> None:
+    make_topic(brokers)
     producer = Producer(
         {
             "bootstrap.servers": brokers,
@@ -21,9 +33,7 @@ def fill(brokers: str, count: int) -> None:
         }
     )
     for number in range(count):
-        ticker = f"T{number % 500:03d}"
-        tick = {"event_time": 1_700_000_000_000 + number, "ticker": ticker}
-        value = json.dumps(tick | {"price": 100 + number % 977 / 10, "volume": number % 1000})
+        ticker, value = tick(number)
         while True:
             try:
                 producer.produce(TOPIC, value, ticker, partition=number % PARTITIONS)

