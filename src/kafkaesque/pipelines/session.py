@@ -88,6 +88,7 @@ def _register(spark: "SparkSession") -> None:
     cannot be imported, or if the machine is too busy to answer in time.
     """
     from pyspark.errors import AnalysisException
+
     from pyspark_kafkaesque import DefaultSource as Topics
     from pyspark_kafkaesque_lake import DefaultSource as Lake
 
