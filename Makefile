@@ -49,9 +49,8 @@ format: $(READY)
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-# Two processes: half of the tests wait for something most of the time.
 test: $(READY) $(BROWSER)
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest
 
 compat: $(READY) $(BROWSER)
 	$(BIN)/pytest -m compat tests/compat
