@@ -18,7 +18,7 @@ from tests.postgres_process import PostgresProcess
 from tests.table_contents import Contents, in_postgres, in_sqlite, model
 from tests.upsert_run import KEYS, TABLE, UpsertProcess, make_topic, produce, rows
 
-EVENTS = 1500
+EVENTS = 6000
 FIRST_MS, ROUND_MS = 1_700_000_000_000, 1000
 WAIT_S = 240
 
