@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 MISSING = "pip install 'kafkaesque-broker[spark]'"
 
-# On a local disk Spark's own choice runs `readlink` 16 times for each batch: 55 ms and more.
+# On a local disk Spark's own choice runs `readlink` some 16 times for each batch.
 CHECKPOINTS = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 )
