@@ -43,7 +43,7 @@ def broker(tmp_path: Path) -> Iterator[BrokerProcess]:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator["SparkSession"]:
+def one_spark() -> Iterator["SparkSession"]:
     """One local session for all tests that only use one: its JVM takes seconds to start."""
     from kafkaesque.pipelines.session import session, stop
 
@@ -51,3 +51,12 @@ def spark() -> Iterator["SparkSession"]:
     found.sparkContext.setLogLevel("OFF")
     yield found
     stop(found)
+
+
+@pytest.fixture
+def spark(one_spark: "SparkSession") -> "SparkSession":
+    """That session, also for a writer, whatever the test before did to this thread's."""
+    from kafkaesque.pipelines.session import make_active
+
+    make_active(one_spark)
+    return one_spark

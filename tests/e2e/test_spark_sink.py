@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests import foreign
 from tests.broker_process import BrokerProcess
 from tests.committed_records import committed_records
 
+from kafkaesque.pipelines.session import session
 from kafkaesque.records.murmur2 import partition_for_key
 
 PARTITIONS = 3
@@ -176,6 +178,21 @@ def test_a_frame_with_marks_is_written_once_however_often_it_comes(
         writer.option("kafka.bootstrap.servers", brokers).mode("append").save()
     values = [message.value() for message in committed_records(brokers, topic)]
     assert sorted(values) == [b"0", b"1", b"2", b"3", b"4"]
+
+
+def test_a_thread_that_asks_for_the_session_writes_as_well(
+    spark: SparkSession, brokers: str
+) -> None:
+    topic = foreign.create_topic(brokers)
+
+    def write() -> None:
+        frame = session("tests", "local[2]").sql("select 'here' as value")
+        writer = frame.write.format("kafkaesque").option("kafka.bootstrap.servers", brokers)
+        writer.option("topic", topic).mode("append").save()
+
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(write).result()
+    assert [message.value() for message in committed_records(brokers, topic)] == [b"here"]
 
 
 def test_a_frame_of_foreach_batch_is_written_once_by_the_number_of_its_batch(copy: Copy) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kafkaesque.client.connection import Connection
+from kafkaesque.pipelines.session import make_active
 from kafkaesque.pipelines.source.security import options_for
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Context:
         return f"{self.checkpoints}/{query}"
 
     def start(self, writer: "DataStreamWriter", query: str) -> "StreamingQuery":
+        make_active(self.spark)
         named = writer.queryName(f"{self.name}.{query}")
         placed = named.option("checkpointLocation", self.checkpoint(query))
         if self.once:

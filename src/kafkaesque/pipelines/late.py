@@ -13,7 +13,7 @@ are looked at again, all of them, because their reports are gone.
 
 One thread for each query, which ends with it. What fails in it ends the query, as a failure of the
 query's own would: whoever runs it starts it again.
-Above: stocks.py. Below: batches.py.
+Above: stocks.py. Below: batches.py, session.py.
 """
 
 import threading
@@ -26,6 +26,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from kafkaesque.pipelines.batches import Batch, Checkpoint
+from kafkaesque.pipelines.session import make_active
 
 NOTE: Final = "late"
 """The file of the checkpoint that says up to which batch was looked."""
@@ -79,7 +80,7 @@ class LookedAfter(StreamingQuery):
 
     def _look(self) -> None:
         try:
-            _make_active(self._spark)
+            make_active(self._spark)
             while super().isActive and not self._ended.wait(_PERIOD_S):
                 self.late.look()
             if self._once and not self._ended.is_set():
@@ -156,12 +157,6 @@ def _dropped(report: Mapping[str, Any]) -> int:
     late = sum(int(each["numRowsDroppedByWatermark"]) for each in report["stateOperators"])
     observed = (report.get("observedMetrics") or {}).get(OBSERVED)
     return late + (int(observed[0] or 0) if observed is not None else 0)
-
-
-def _make_active(spark: SparkSession) -> None:
-    """In this thread: without one, Spark finds no sink that is written in Python."""
-    jvm: Any = spark.sparkContext._jvm
-    SparkSession._get_j_spark_session_class(jvm).setActiveSession(spark._jsparkSession)
 
 
 def _leave_gateway() -> None:

@@ -77,8 +77,19 @@ def session(
         found = builder.getOrCreate()
         if local_cores(master) is None:
             found.sparkContext.addPyFile(str(packed()))
+        make_active(found)
         _register(found)
         return found
+
+
+def make_active(spark: "SparkSession") -> None:
+    """In this thread: without one, Spark's writers find no sink that is written in Python.
+
+    Each Python thread has a thread of its own in the JVM, and only the one that made the session
+    begins with it. It gets another one when its connection to the JVM breaks.
+    """
+    session_class = spark._get_j_spark_session_class(spark.sparkContext._jvm)
+    session_class.setActiveSession(spark._jsparkSession)
 
 
 def _register(spark: "SparkSession") -> None:
