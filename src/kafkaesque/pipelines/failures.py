@@ -1,21 +1,30 @@
 """What went wrong in Spark, in a line: the cause that somebody can do something about.
 
 A failure in a task, or in a function of Python, comes out of Spark as text within text: the name of
-a Java class, a stage, a traceback of a worker, and in its last line what was said. Pure.
+a Java class, a stage, a traceback of a worker, and in its last line what was said. A worker that is
+killed says nothing: then Spark tells of the connection to it that broke. Pure.
 Above: runner.py, cli/pipeline/.
 """
 
 import re
+from typing import Final
 
 from kafkaesque.errors import StartError
 
 LONGEST = 1000
+WORKER_DIED: Final = (
+    "a Python worker of Spark's was killed, or has crashed: if nobody killed it, see with `dmesg` "
+    "whether the machine is short of memory"
+)
 
 # The last line of a Python traceback that Spark quotes: "package.SomeError: what was said".
 _RAISED = re.compile(
     r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Warning): (.+)$", re.MULTILINE
 )
 _CAUSED = re.compile(r"^Caused by: (?:[\w.$]+: )?(.+)$", re.MULTILINE)
+_EXITED = "Python worker exited unexpectedly"
+_BROKEN = re.compile(r"java\.(?:io|net|nio)\..+\bPythonStreamingSourceRunner\b", re.DOTALL)
+"""Where the cause is: in the talk with the worker that plans a source's batches."""
 _CLASS = re.compile(r"^\[[A-Z0-9_.]+\] ")
 _STATE = re.compile(r" SQLSTATE: \w{5}$")
 
@@ -27,12 +36,20 @@ class PipelineError(StartError):
 def reason_of(error: BaseException) -> str:
     """One line. What a task in Python raised comes first, then what Java says caused it."""
     text = str(error)
+    if _EXITED in text or _BROKEN.match(_stack_of_cause(error)):
+        return WORKER_DIED
     quoted = text.partition("Traceback (most recent call last)")[2]
     for pattern, where in ((_RAISED, quoted), (_CAUSED, text)):
         if found := pattern.findall(where):
             return _plain(found[-1])
     first = text.strip().partition("\n")[0]
     return _plain(first) or type(error).__name__
+
+
+def _stack_of_cause(error: BaseException) -> str:
+    """Java's, which PySpark keeps with what it raises."""
+    cause = getattr(error, "_cause", None)
+    return str(getattr(cause, "_stackTrace", None) or "")
 
 
 def _plain(line: str) -> str:
