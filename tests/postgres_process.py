@@ -20,6 +20,7 @@ from typing import Any
 import psycopg
 from tests import foreign
 from tests.broker_process import free_port
+from tests.processes import kill, running
 
 NOBODY = 65534
 INITDB = ("-U", "postgres", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C")
@@ -70,12 +71,17 @@ class PostgresProcess:
         return self
 
     def kill(self) -> None:
-        """Of a server whose postmaster gets SIGQUIT, every process ends at once, without a
-        checkpoint: it recovers at the next start as after a power cut."""
+        """All of its processes, with -9: it recovers at the next start as after a power cut."""
         process, self._process = self._process, None
         if process is not None:
-            process.send_signal(signal.SIGQUIT)
+            # So that it starts no more of them.
+            process.send_signal(signal.SIGSTOP)
+            others = {each.pid: each for each in running() if each.parent == process.pid}
+            kill(others.values())
+            process.kill()
             process.wait(timeout=30)
+            # It would not start while one of them holds its memory.
+            foreign.until(lambda: not any(each.pid in others for each in running()))
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.url, autocommit=True) as connection:
@@ -108,5 +114,9 @@ class PostgresProcess:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.kill()
+        process, self._process = self._process, None
+        if process is not None:
+            # At once, but unlike one that is killed it gives back what it has of the system's.
+            process.send_signal(signal.SIGQUIT)
+            process.wait(timeout=30)
         shutil.rmtree(self.directory)
