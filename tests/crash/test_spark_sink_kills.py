@@ -1,20 +1,87 @@
-"""Driver and broker killed with -9 while Spark writes to a topic: each row is there once."""
+"""A topic is copied by Spark while workers, broker and driver are killed: each row is there once.
 
+Under each key, the target must have exactly what the source has, in the same order.
+"""
+
+import sys
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
+from tests import foreign
 from tests.broker_process import BrokerProcess
-from tests.crash.sink_kills import play
+from tests.committed_records import committed_records
+from tests.crash.pipeline_kills import ALL_THE_TIME, Kills, Numbers, Scene
+
+from kafkaesque.pipelines.files import load
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+
+PARTITIONS = 2
+FILE = """
+from kafkaesque.pipelines import TopicSink, TopicSource, pipeline
+
+rows = TopicSource({source!r}, options={{"maxOffsetsPerTrigger": "2000"}})
+copies = TopicSink({target!r}, options={{"markColumn": "offset", "markBy": "topic,partition"}})
+
+
+@pipeline(to="copies")
+def copied(rows):
+    return rows.select("key", "value", "topic", "partition", "offset")
+"""
+
+
+class Copying:
+    def __init__(self, broker: BrokerProcess, place: Path) -> None:
+        self._brokers = broker.bootstrap
+        self._source = foreign.create_topic(self._brokers, partitions=PARTITIONS)
+        self._target = foreign.create_topic(self._brokers, partitions=PARTITIONS)
+        file = place / "copies.py"
+        file.write_text(FILE.format(source=self._source, target=self._target))
+        self._scene = Scene(
+            "copies",
+            [str(file), *ALL_THE_TIME],
+            lambda context: load(file).start(context),
+            Numbers(self._brokers, self._source, PARTITIONS).feed,
+        )
+        self.kills = Kills(self._scene, broker, place)
+
+    def compare(self) -> None:
+        wanted, found = self._by_key(self._source), self._by_key(self._target)
+        assert sum(map(len, wanted.values())) > 100
+        assert {key: len(values) for key, values in found.items()} == {
+            key: len(values) for key, values in wanted.items()
+        }
+        assert found == wanted
+
+    def _by_key(self, topic: str) -> dict[bytes, list[bytes]]:
+        found: dict[bytes, list[bytes]] = {}
+        for message in committed_records(self._brokers, topic, PARTITIONS):
+            found.setdefault(message.key(), []).append(message.value())
+        return found
+
+
+@pytest.fixture
+def copying(broker: BrokerProcess, tmp_path: Path) -> Copying:
+    return Copying(broker, tmp_path)
 
 
 @pytest.mark.timeout(600)
-def test_a_killed_driver_writes_nothing_twice(broker: BrokerProcess, tmp_path: Path) -> None:
-    play(broker, tmp_path, rounds=1, seed=3)
+def test_a_killed_worker_broker_or_driver_writes_nothing_twice(
+    copying: Copying, spark: SparkSession
+) -> None:
+    kills = copying.kills
+    kills.play([kills.worker, kills.broker, kills.driver_alone], spark)
+    copying.compare()
 
 
 @pytest.mark.crash
-@pytest.mark.timeout(1800)
-def test_driver_and_broker_killed_again_and_again_write_each_row_once(
-    broker: BrokerProcess, tmp_path: Path
+@pytest.mark.timeout(3600)
+def test_each_row_is_written_once_whatever_is_killed_again_and_again(
+    copying: Copying, spark: SparkSession
 ) -> None:
-    play(broker, tmp_path, rounds=30, seed=11)
+    kills = copying.kills
+    workers = [kills.worker, kills.committer, kills.planner]
+    drivers = [kills.driver, kills.driver_alone, kills.checkpoint]
+    kills.play_at_random([*workers, kills.broker, *drivers], spark)
+    copying.compare()

@@ -1,74 +1,82 @@
-"""`make crash`: the pipeline `stocks` while its driver and its broker are killed, 30 times over.
+"""The pipeline `stocks` while its workers, its broker and its driver are killed.
 
 What is in the topic and in the lake at the end is what an undisturbed run would have left there.
 """
 
-import threading
+import sys
 from pathlib import Path
-from random import Random
 
 import pytest
+from pyspark.sql import SparkSession
 from tests import foreign, stocks_run
 from tests.broker_process import BrokerProcess
+from tests.crash.pipeline_kills import Kills, Scene
 from tests.lake_rows import foreign_table
 from tests.stock_candles import Placed, assert_same, closed_by, moment, walk
 from tests.stocks_run import JSON, START_US
 
-from kafkaesque.pipelines.session import session, stop
+from kafkaesque.pipelines import stocks
 from kafkaesque.pipelines.stocks import Stocks
 
-ROUNDS = 30
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+
 TICKERS = ("AAPL", "AMZN", "GOOG")
 
 
-class Feeding:
-    """Ticks one after the other, until it is told to end; brokers may come and go."""
+class Candles:
+    """`warehouse` is where closed ones go besides, if it is given."""
 
-    def __init__(self, brokers: str) -> None:
-        self.placed: list[Placed] = []
-        self._feed = stocks_run.Feed(brokers)
+    def __init__(self, broker: BrokerProcess, place: Path, warehouse: Path | None = None) -> None:
+        self._brokers, self._warehouse = broker.bootstrap, warehouse
+        foreign.create_topic(self._brokers, JSON, partitions=stocks_run.PARTITIONS)
+        self._placed: list[Placed] = []
         self._ticks = iter(walk(500_000, TICKERS, START_US, 400_000, 5_000_000))
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
+        self._feed = stocks_run.Feed(self._brokers)
+        lake = None if warehouse is None else str(warehouse)
+        scene = Scene(
+            "stocks",
+            ["stocks", *(() if lake is None else ("--warehouse", lake))],
+            lambda context: stocks.start(context, Stocks(warehouse=lake)),
+            self._send_some,
+            queries=2 if lake is None else 3,
+        )
+        self.kills = Kills(scene, broker, place)
 
-    def end(self) -> list[Placed]:
-        self._ended.set()
-        self._thread.join()
-        return self.placed
+    def compare(self) -> None:
+        stocks_run.assert_complete(self._brokers, self._placed)
+        if self._warehouse is not None:
+            self._compare_with_lake(self._warehouse)
 
-    def _run(self) -> None:
-        while not self._ended.wait(0.05):
-            self.placed += self._feed.send(JSON, [next(self._ticks) for _ in range(5)])
+    def _compare_with_lake(self, warehouse: Path) -> None:
+        rows = foreign_table(warehouse, "lake.stock_ohlc").scan().to_arrow().to_pylist()
+        for row in rows:
+            for name in ("start", "end"):
+                row[name] = moment(round(row[name].timestamp() * 1e6))
+        found = {f"{row['ticker']}|{row['window']}|{row['start']}": row for row in rows}
+        assert len(found) == len(rows)
+        assert_same(found, {**closed_by(self._placed, 1), **closed_by(self._placed, 5)})
+
+    def _send_some(self) -> None:
+        self._placed += self._feed.send(JSON, [next(self._ticks) for _ in range(5)])
+
+
+@pytest.mark.timeout(600)
+def test_a_killed_worker_broker_or_driver_changes_no_candle(
+    broker: BrokerProcess, spark: SparkSession, tmp_path: Path
+) -> None:
+    candles = Candles(broker, tmp_path)
+    kills = candles.kills
+    kills.play([kills.worker, kills.broker, kills.driver], spark)
+    candles.compare()
 
 
 @pytest.mark.crash
 @pytest.mark.timeout(3600)
-def test_topic_and_lake_are_right_after_every_kill(tmp_path: Path) -> None:
-    random, checkpoints, lake = Random(11), tmp_path / "c", tmp_path / "lake"
-    with BrokerProcess(tmp_path / "data") as broker:
-        foreign.create_topic(broker.bootstrap, JSON, partitions=stocks_run.PARTITIONS)
-        feeding = Feeding(broker.bootstrap)
-        for number in range(ROUNDS):
-            driver = stocks_run.Driver(broker.bootstrap, checkpoints, lake)
-            driver.wait_until_it_runs()
-            threading.Event().wait(random.uniform(0, 12))
-            if number % 3 == 2:
-                broker.kill()
-                threading.Event().wait(random.uniform(0, 1))
-                broker.start()
-                threading.Event().wait(random.uniform(0, 3))
-            driver.kill()
-        good = feeding.end()
-        spark = session("finish", "local[2]", {"spark.driver.memory": "1g"})
-        context = stocks_run.context(spark, broker.bootstrap, checkpoints, once=True)
-        stocks_run.run_once(context, Stocks(warehouse=str(lake)))
-        stop(spark)
-        stocks_run.assert_complete(broker.bootstrap, good)
-    rows = foreign_table(lake, "lake.stock_ohlc").scan().to_arrow().to_pylist()
-    for row in rows:
-        for name in ("start", "end"):
-            row[name] = moment(round(row[name].timestamp() * 1e6))
-    found = {f"{row['ticker']}|{row['window']}|{row['start']}": row for row in rows}
-    assert len(found) == len(rows)
-    assert_same(found, {**closed_by(good, 1), **closed_by(good, 5)})
+def test_topic_and_lake_are_right_whatever_is_killed_again_and_again(
+    broker: BrokerProcess, spark: SparkSession, tmp_path: Path
+) -> None:
+    candles = Candles(broker, tmp_path, tmp_path / "lake")
+    kills = candles.kills
+    workers = [kills.worker, kills.committer, kills.planner]
+    kills.play_at_random([*workers, kills.broker, kills.driver], spark)
+    candles.compare()

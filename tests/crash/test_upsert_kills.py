@@ -1,102 +1,99 @@
-"""`upsert` while its driver, or its database, is killed with -9: the table is an undisturbed run's.
+"""`upsert` while its workers, broker, driver and database are killed: as if it were undisturbed.
 
-Each round: more events are written, and when some of them are in the table, the driver is killed
-or, if it is PostgreSQL, its server, in turns. A killed server recovers at its next start.
+A database is PostgreSQL, which recovers when it is started again, or SQLite, which is killed with
+the driver.
 """
 
 import random
-import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+import sys
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-import psycopg
 import pytest
-from tests import foreign
+from confluent_kafka import Producer
+from pyspark.sql import SparkSession
 from tests.broker_process import BrokerProcess
+from tests.crash.pipeline_kills import ALL_THE_TIME, Kills, Scene
 from tests.postgres_process import PostgresProcess
 from tests.table_contents import Contents, in_postgres, in_sqlite, model
-from tests.upsert_run import KEYS, TABLE, UpsertProcess, make_topic, produce, rows
+from tests.upsert_events import make_topic, rows, send
 
-EVENTS = 6000
-FIRST_MS, ROUND_MS = 1_700_000_000_000, 1000
-WAIT_S = 240
+from kafkaesque.pipelines import upsert
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+
+TABLE = "t"
+FIRST_MS = 1_700_000_000_000
 
 
-class Kills:
-    def __init__(self, brokers: str, directory: Path, server: PostgresProcess | None) -> None:
-        self._brokers = brokers
-        self._server = server
-        self._path = directory / "t.db"
-        url = server.url if server else f"sqlite:///{self._path}"
-        self._topic = make_topic(brokers)
-        self._process = UpsertProcess(directory, brokers, self._topic, url)
-        self._random = random.Random(7)
-        self.mid_work = 0
-
-    def play(self, rounds: int) -> None:
-        with self._process:
-            for number in range(rounds):
-                start_ms = FIRST_MS + number * ROUND_MS
-                produce(self._brokers, self._topic, self._random, EVENTS, start_ms)
-                self._until_some_are_there(start_ms, self._random.randrange(1, KEYS // 2))
-                self._strike(number)
-            produce(self._brokers, self._topic, self._random, 100, FIRST_MS + rounds * ROUND_MS)
-            expected = model(rows(self._brokers, self._topic))
-            self._until(lambda: self._contents() == expected)
-        assert self.mid_work > rounds // 4, "hardly any kill came in the middle of something"
-
-    def _strike(self, number: int) -> None:
-        expected = model(rows(self._brokers, self._topic))
-        self.mid_work += self._contents() != expected
-        if self._server is not None and number % 2:
-            self._server.kill()
-            self._server.start()
-        else:
-            self._process.kill()
-            self._process.start()
-
-    def _until(self, condition: Callable[[], bool]) -> None:
-        def met() -> bool:
-            self._process.require_running()
-            return condition()
-
-        foreign.until(met, timeout_s=WAIT_S)
-
-    def _until_some_are_there(self, start_ms: int, count: int) -> None:
-        """So many rows of events since then."""
-        self._until(
-            lambda: sum(place[0] >= start_ms for place, _ in self._contents().values()) >= count
+class Upserts:
+    def __init__(self, broker: BrokerProcess, place: Path, url: str) -> None:
+        self._brokers = broker.bootstrap
+        self._topic = make_topic(self._brokers)
+        settings = {"reconnect.backoff.max.ms": 200, "log_level": 0}
+        self._producer = Producer({"bootstrap.servers": self._brokers, **settings})
+        self._chance = random.Random(7)
+        self._next_ms = FIRST_MS
+        scene = Scene(
+            "upsert",
+            ["upsert", "--topic", self._topic, "--to", url, "--table", TABLE, *ALL_THE_TIME],
+            partial(upsert.start, topic=self._topic, to=url, table=TABLE),
+            self._send_some,
         )
+        self.kills = Kills(scene, broker, place)
 
-    def _contents(self) -> Contents:
-        try:
-            if self._server is not None:
-                return in_postgres(self._server.url, TABLE)
-            return in_sqlite(self._path, TABLE)
-        except (psycopg.errors.UndefinedTable, sqlite3.OperationalError):
-            return {}  # It is not made yet.
+    def expected(self) -> Contents:
+        found = rows(self._brokers, self._topic)
+        assert len(found) > 100
+        return model(found)
+
+    def _send_some(self) -> None:
+        send(self._producer, self._topic, self._chance, 20, self._next_ms)
+        self._next_ms += 10
 
 
 @pytest.fixture
-def brokers(tmp_path: Path) -> Iterator[str]:
-    with BrokerProcess(tmp_path / "data") as process:
-        yield process.bootstrap
+def server() -> Iterator[PostgresProcess]:
+    with PostgresProcess() as process:
+        yield process
 
 
-@pytest.mark.timeout(300)
-def test_a_killed_driver_leaves_the_table_of_an_undisturbed_run(
-    brokers: str, tmp_path: Path
+def restart(server: PostgresProcess) -> None:
+    server.kill()
+    server.start()
+
+
+@pytest.mark.timeout(600)
+def test_a_killed_worker_broker_database_or_driver_leaves_the_table_of_an_undisturbed_run(
+    broker: BrokerProcess, server: PostgresProcess, spark: SparkSession, tmp_path: Path
 ) -> None:
-    Kills(brokers, tmp_path, None).play(1)
+    upserts = Upserts(broker, tmp_path, server.url)
+    kills = upserts.kills
+    kills.play([kills.worker, kills.broker, partial(restart, server), kills.driver], spark)
+    assert in_postgres(server.url, TABLE) == upserts.expected()
 
 
 @pytest.mark.crash
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("database", ["sqlite", "postgres"])
-def test_driver_and_database_are_killed_again_and_again(
-    database: str, brokers: str, tmp_path: Path
+def test_a_table_in_postgres_is_right_whatever_is_killed_again_and_again(
+    broker: BrokerProcess, server: PostgresProcess, spark: SparkSession, tmp_path: Path
 ) -> None:
-    with ExitStack() as stack:
-        server = stack.enter_context(PostgresProcess()) if database == "postgres" else None
-        Kills(brokers, tmp_path, server).play(30)
+    upserts = Upserts(broker, tmp_path, server.url)
+    kills = upserts.kills
+    strikes = [kills.worker, kills.planner, kills.broker, kills.driver]
+    kills.play_at_random([*strikes, partial(restart, server)], spark)
+    assert in_postgres(server.url, TABLE) == upserts.expected()
+
+
+@pytest.mark.crash
+@pytest.mark.timeout(3600)
+def test_a_table_in_sqlite_is_right_whatever_is_killed_again_and_again(
+    broker: BrokerProcess, spark: SparkSession, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.db"
+    upserts = Upserts(broker, tmp_path, f"sqlite:///{path}")
+    kills = upserts.kills
+    workers = [kills.worker, kills.planner]
+    kills.play_at_random([*workers, kills.broker, kills.driver, kills.checkpoint], spark)
+    assert in_sqlite(path, TABLE) == upserts.expected()

@@ -1,9 +1,7 @@
 """Topics to Iceberg tables: one local session, a broker of its own, read by pyiceberg."""
 
 import datetime as dt
-import random
 import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,8 +14,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from tests import foreign
 from tests.broker_process import BrokerProcess
-from tests.lake_process import LakeProcess
-from tests.lake_rows import foreign_rows, foreign_table, places
+from tests.lake_rows import foreign_rows, foreign_table
 
 from kafkaesque.client.profiles import connection_of
 from kafkaesque.pipelines import archive
@@ -254,18 +251,3 @@ def test_two_archives_of_a_topic_write_each_record_once(archived: Archive, broke
     for query in started:
         finish(query)
     assert archived.values(topic) == values(0, 300)
-
-
-def test_an_archive_that_is_killed_goes_on_where_its_table_is(
-    archived: Archive, brokers: str
-) -> None:
-    topic = foreign.create_topic(brokers, partitions=2)
-    for partition in (0, 1):
-        foreign.produce(brokers, topic, values(0, 3000), partition=partition)
-    with LakeProcess(brokers, topic, archived.place, 100) as process:
-        process.until(lambda: process.batches() >= 2)
-        time.sleep(random.random())
-        process.kill()
-        assert 0 < len(places(archived.lake, table_name(topic))) < 6000, "it was in the middle"
-    archived.run(topic)
-    assert archived.values(topic) == values(0, 3000) * 2

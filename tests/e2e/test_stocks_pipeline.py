@@ -122,25 +122,6 @@ def test_ticks_of_both_topics_become_candles_and_what_is_left_out_is_sent_elsewh
         assert foreign.topic_configs(brokers, "stock_ohlc")["cleanup.policy"].value == "compact"
 
 
-@pytest.mark.timeout(400)
-def test_a_killed_driver_changes_no_candle(
-    spark: SparkSession, brokers: str, tmp_path: Path
-) -> None:
-    make_inputs(brokers)
-    feed, ticks = stocks_run.Feed(brokers), walk(900, TICKERS, START_US, 600_000, 5_000_000)
-    good = feed.send(JSON, ticks[:300])
-    driver = stocks_run.Driver(brokers, tmp_path / "c")
-    try:
-        driver.wait_until_it_runs()
-        foreign.until(lambda: stocks_run.has_any(brokers, "stock_ohlc"), 200)
-        good += feed.send(JSON, ticks[300:600])
-    finally:
-        driver.kill()
-    good += feed.send(JSON, ticks[600:])
-    stocks_run.run_once(stocks_run.context(spark, brokers, tmp_path / "c", once=True))
-    stocks_run.assert_complete(brokers, good)
-
-
 def _letters(brokers: str, topic: str) -> list[bytes]:
     found = stocks_run.messages(brokers, topic)
     for each in found:

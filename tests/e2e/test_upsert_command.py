@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.broker_process import COMMAND, BrokerProcess
 from tests.table_contents import in_sqlite, model
-from tests.upsert_run import make_topic, produce, rows
+from tests.upsert_events import make_topic, produce, rows
 
 
 def upsert(brokers: str, directory: Path, *words: str) -> "subprocess.CompletedProcess[str]":

@@ -12,7 +12,7 @@ import pytest
 from tests import foreign
 from tests.broker_process import COMMAND, BrokerProcess
 from tests.table_contents import Contents, in_sqlite, model
-from tests.upsert_run import make_topic, produce, rows
+from tests.upsert_events import make_topic, produce, rows
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "tables" / "app.py"
 TIME_MS = 1_700_000_000_000

@@ -16,7 +16,7 @@ from tests import foreign
 from tests.broker_process import BrokerProcess
 from tests.registry_process import RegistryProcess
 from tests.table_contents import in_sqlite
-from tests.upsert_run import make_topic
+from tests.upsert_events import make_topic
 
 from kafkaesque import Producer as OurProducer
 from kafkaesque.client.profiles import connection_of
