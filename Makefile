@@ -49,8 +49,9 @@ format: $(READY)
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
+# Two processes: half of the tests wait for something most of the time.
 test: $(READY) $(BROWSER)
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 compat: $(READY) $(BROWSER)
 	$(BIN)/pytest -m compat tests/compat
