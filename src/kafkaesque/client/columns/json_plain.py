@@ -31,6 +31,8 @@ _KINDS: Final = {
     pa.string(): _TEXT,
 }
 
+_tried: list[Walk | None] = []
+
 
 def plain_decoder(kind: pa.StructType, walk: Walk | None = None) -> "PlainDecoder | None":
     """None if a column is not for the loop. `walk`: the loop, if not only where it is loaded."""
@@ -80,8 +82,21 @@ class PlainDecoder:
 def _loaded() -> Walk | None:
     if compiled.loaded() is None:
         return None
-    from kafkaesque.client.columns.json_loop import walk_objects
+    if not _tried:
+        _tried.append(_compiled())
+    return _tried[0]
 
+
+def _compiled() -> Walk | None:
+    """None if it can be kept nowhere."""
+    try:
+        from kafkaesque.client.columns.json_loop import walk_objects
+
+        # Its first call compiles it, or finds what was compiled before.
+        decoder = PlainDecoder(pa.struct({"a": pa.int64()}), walk_objects)
+        decoder.read(pa.array([b"{}"], pa.binary()))
+    except (RuntimeError, OSError):
+        return None
     return walk_objects
 
 

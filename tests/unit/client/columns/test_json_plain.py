@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from kafkaesque.client.columns import compiled
+from kafkaesque.client.columns import compiled, json_loop, json_plain
 from kafkaesque.client.columns.json_loop import walk_objects
 from kafkaesque.client.columns.json_plain import PlainDecoder, plain_decoder
 
@@ -121,3 +121,17 @@ def test_it_is_used_only_where_the_loop_is_loaded(monkeypatch: pytest.MonkeyPatc
     assert found.read(values) is None
     monkeypatch.setattr(compiled, "loaded", lambda: walk_objects)
     assert found.read(values) is not None
+
+
+def test_where_what_is_compiled_can_be_kept_nowhere_others_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> int:
+        raise OSError("no place for it")
+
+    monkeypatch.setattr(compiled, "loaded", lambda: walk_objects)
+    monkeypatch.setattr(json_plain, "_tried", [])
+    monkeypatch.setattr(json_loop, "walk_objects", fail)
+    found = plain_decoder(TICK)
+    assert found is not None
+    assert found.read(pa.array([GOOD], pa.binary())) is None
