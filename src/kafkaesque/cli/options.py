@@ -54,10 +54,10 @@ def parse_brokers(text: str) -> list[Address]:
         raise typer.BadParameter(error.message, param_hint="--brokers") from None
 
 
-def parse_pair(text: str) -> Pair:
+def parse_pair(text: str, example: str = "retention.ms=60000") -> Pair:
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
-        raise typer.BadParameter(f"{text!r} is not name=value, as in retention.ms=60000")
+        raise typer.BadParameter(f"{text!r} is not name=value, as in {example}")
     return Pair(name.strip(), value.strip())
 
 

@@ -81,7 +81,7 @@ def run_pipeline(context: typer.Context, start: "Start", name: str) -> None:
         once=given["once"],
         interval=given["interval"],
         master=given["master"],
-        conf=dict(parse_pair(each) for each in given["conf"] or ()),
+        conf=dict(parse_pair(each, "spark.driver.memory=2g") for each in given["conf"] or ()),
         stays=given["stay"],
     )
     line = _Line()

@@ -75,7 +75,7 @@ def upsert(
     from kafkaesque.pipelines.upsert import Counts, start
 
     counts = Counts()
-    given = dict(parse_pair(each) for each in column or ())
+    given = dict(parse_pair(each, "price=double") for each in column or ())
     start_it = partial(
         start,
         topic=topic,
