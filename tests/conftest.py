@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 pytest.register_assert_rewrite(*(f"tests.{path.stem}" for path in Path(__file__).parent.glob("*")))
 
 from tests.broker_process import BrokerProcess  # noqa: E402
+from tests.small_disks import mounted  # noqa: E402
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,6 +41,13 @@ def broker(tmp_path: Path) -> Iterator[BrokerProcess]:
     """A broker with a data directory of its own."""
     with BrokerProcess(tmp_path / "data") as process:
         yield process
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of four megabytes."""
+    with mounted(tmp_path / "disk") as path:
+        yield path
 
 
 @pytest.fixture(scope="session")

@@ -3,9 +3,7 @@
 Once with a real disk that is really full, and with faults on demand under a broker in this process.
 """
 
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ from tests import foreign
 from tests.broker_process import BrokerProcess
 from tests.faulty_files import FaultyFiles
 from tests.in_process import InProcessBroker
+from tests.small_disks import no_room_left
 from tests.wire.client import RawClient
 from tests.wire.requests import batch, fetch, produce, produce_answer
 
@@ -24,19 +23,6 @@ from kafkaesque.protocol.messages.fetch import FetchResponse
 from kafkaesque.protocol.messages.produce import ProduceResponse
 
 LARGE = b"x" * 50_000
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of four megabytes."""
-    path = tmp_path / "disk"
-    path.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(path)]
-    mounted = subprocess.run(command, capture_output=True, text=True)
-    if mounted.returncode != 0:
-        pytest.skip(f"NOT TESTED, for no small disk can be had: {mounted.stderr.strip()}")
-    yield path
-    subprocess.run(["umount", "--lazy", str(path)], check=True)
 
 
 @pytest.fixture
@@ -57,7 +43,7 @@ def test_a_disk_that_is_really_full_refuses_produces_until_there_is_room(small_d
         group = foreign.name("group")
         assert _produce(broker.bootstrap, topic, LARGE) == (ErrorCode.NONE, 0)
         foreign.commit(broker.bootstrap, group, TopicPartition(topic, 0, 1))
-        with _no_room_left(small_disk):
+        with no_room_left(small_disk):
             for _ in range(3):
                 assert _produce(broker.bootstrap, topic, LARGE) == _REFUSED
             with pytest.raises(KafkaException):
@@ -82,7 +68,7 @@ def test_a_broker_whose_disk_is_full_stops_in_good_order_and_starts_when_there_i
     broker.log_path = tmp_path / "broker.log"
     with broker:
         assert foreign.produce(broker.bootstrap, "kept", ["a", "b"]) == [0, 1]
-        with _no_room_left(small_disk):
+        with no_room_left(small_disk):
             assert broker.stop() == 0
             assert "the next start will scan" in broker.log
             with pytest.raises(RuntimeError, match="No space left on device"):
@@ -221,18 +207,3 @@ def _fetch_error(bootstrap: str, topic: str) -> int:
     with RawClient(bootstrap) as client:
         answer = client.call(fetch(topic, 0, 0), FetchResponse, 11)
     return answer.responses[0].partitions[0].error_code
-
-
-@contextmanager
-def _no_room_left(disk: Path) -> Iterator[None]:
-    """Fill a disk to its last byte."""
-    filler = disk / "filler"
-    with filler.open("wb", buffering=0) as file:
-        for size in (1 << 16, 1 << 12, 1):
-            try:
-                while file.write(b"\0" * size):
-                    pass
-            except OSError:
-                continue
-    yield
-    filler.unlink()
