@@ -218,6 +218,24 @@ def test_a_dropped_table_is_filled_again_from_the_beginning(
     assert archived.values(topic) == values(0, 7), "what is in the lake stays"
 
 
+def test_a_topic_that_was_made_anew_does_not_get_into_the_table_of_the_old_one(
+    archived: Archive, brokers: str
+) -> None:
+    topic = foreign.create_topic(brokers)
+    foreign.produce(brokers, topic, values(0, 3))
+    archived.run(topic)
+    foreign.delete_topic(brokers, topic)
+    foreign.create_topic(brokers, topic)
+    foreign.produce(brokers, topic, values(10, 15))
+    with pytest.raises(LakeError, match=r"made anew.*--namespace"):
+        archived.run(topic, name="without a checkpoint")
+    assert archived.values(topic) == values(0, 3)
+    archived.run(topic, namespace="again")
+    assert [row["value"] for row in foreign_rows(archived.lake, table_name(topic, "again"))] == (
+        values(10, 15)
+    )
+
+
 def test_history_is_the_lake_and_then_the_topic(archived: Archive, brokers: str) -> None:
     topic = foreign.create_topic(brokers, partitions=2)
     foreign.produce(brokers, topic, values(0, 30))

@@ -116,3 +116,37 @@ def test_a_topic_that_goes_stops_the_stream_with_a_word_on_what_to_do(
         foreign.delete_topic(broker.bootstrap, topic)
         with pytest.raises(PySparkException, match=f"there is no {topic} in the cluster.*=false"):
             stream.query.awaitTermination(WAIT_S)
+
+
+def test_a_topic_that_was_made_anew_is_told_from_the_old_one_though_it_is_longer(
+    running: Callable[..., Any], broker: BrokerProcess, tmp_path: Path
+) -> None:
+    topic = foreign.create_topic(broker.bootstrap)
+    foreign.produce(broker.bootstrap, topic, values(0, 3))
+    with running(subscribe=topic) as stream:
+        stream.wait_for(values(0, 3))
+        foreign.until((tmp_path / "checkpoint/commits/0").exists, WAIT_S)
+    foreign.delete_topic(broker.bootstrap, topic)
+    foreign.create_topic(broker.bootstrap, topic)
+    foreign.produce(broker.bootstrap, topic, values(100, 105))
+    with (
+        pytest.raises(PySparkException, match=f"{topic}-0 at offset 3, .* made anew.*=false"),
+        running(subscribe=topic) as stream,
+    ):
+        stream.query.awaitTermination(WAIT_S)
+    with running(subscribe=topic, failOnDataLoss="false") as stream:
+        stream.wait_for(values(100, 105))
+
+
+def test_a_first_batch_that_runs_again_begins_where_the_topic_ended_then(
+    running: Callable[..., Any], broker: BrokerProcess, tmp_path: Path
+) -> None:
+    topic = foreign.create_topic(broker.bootstrap)
+    foreign.produce(broker.bootstrap, topic, values(0, 3))
+    with running(subscribe=topic, startingOffsets="latest") as stream:
+        # Spark runs a first batch in any case: here there is nothing in it.
+        foreign.until((tmp_path / "checkpoint/commits/0").exists, WAIT_S)
+    (tmp_path / "checkpoint/commits/0").unlink()
+    foreign.produce(broker.bootstrap, topic, values(3, 9))
+    with running(subscribe=topic, startingOffsets="latest") as stream:
+        stream.wait_for(values(3, 9))

@@ -161,6 +161,15 @@ class Admin:
         }
         return [topics.get(name) or answers[name] for name in names]
 
+    def topic_id(self, name: str) -> str | None:
+        """A topic that is deleted and made anew has another one. None if it is not there, or if
+        the cluster has none (before Kafka 2.8)."""
+        futures = self._start(self.client.describe_topics, TopicCollection([name]))
+        found = self._or_status(name, futures[name].result)
+        if isinstance(found, Status) or found.topic_id is None:
+            return None
+        return str(found.topic_id)
+
     def _metadata(self) -> dict[str, Any]:
         topics: dict[str, Any] = metadata(self.client, self.connection).topics
         return topics

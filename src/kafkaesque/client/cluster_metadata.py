@@ -6,6 +6,7 @@ user: `error_of` tells which. Above: links.py, fetch.py. Below: protocol/.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from uuid import UUID
 
 from kafkaesque.client.connection import Address
 from kafkaesque.errors import ErrorCode
@@ -28,6 +29,8 @@ class ClusterMetadata:
     counts: Mapping[str, int] = field(default_factory=dict)
     """Partitions by topic; internal topics are among them."""
     internal: frozenset[str] = frozenset()
+    ids: Mapping[str, UUID] = field(default_factory=dict)
+    """By topic, if the cluster has any: one that is deleted and made anew has another."""
     errors: Mapping[str, ErrorCode] = field(default_factory=dict)
     """By topic that was asked for and cannot be told about."""
 
@@ -41,6 +44,7 @@ class ClusterMetadata:
             leaders=dict(_leaders(known.values(), nodes)),
             counts={name: len(each.partitions) for name, each in known.items()},
             internal=frozenset(name for name, each in known.items() if each.is_internal),
+            ids={name: each.topic_id for name, each in known.items() if each.topic_id.int},
             errors={
                 name: error_code(each.error_code) for name, each in told.items() if each.error_code
             },

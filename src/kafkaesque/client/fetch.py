@@ -155,9 +155,13 @@ class Fetcher:
         wanted = None if topics is None else list(topics)
         if wanted == []:
             return {}
-        metadata = await patiently(self._links, lambda: self._known(wanted))
+        metadata = await self.metadata(wanted)
         internal = metadata.internal if wanted is None else ()
         return {name: count for name, count in metadata.counts.items() if name not in internal}
+
+    async def metadata(self, topics: list[str] | None) -> ClusterMetadata:
+        """Of these topics, or of all, as `partitions` says."""
+        return await patiently(self._links, lambda: self._known(topics))
 
     async def offsets(self, places: Iterable[TopicPartition], at: int) -> dict[TopicPartition, int]:
         """The offsets at EARLIEST, LATEST or a timestamp in ms (after the last record: the end).

@@ -21,7 +21,7 @@ from kafkaesque.protocol.messages.metadata import (
 
 R = TypeVar("R")
 
-_METADATA: Final = 9
+_METADATA: Final = 12
 _CREATES_NOTHING: Final = 4
 """Before this version of Metadata, to ask for a topic was to create it."""
 

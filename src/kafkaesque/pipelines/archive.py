@@ -22,7 +22,13 @@ from kafkaesque.pipelines.lake.beginning import starting_offsets
 from kafkaesque.pipelines.lake.committing import written_of
 from kafkaesque.pipelines.lake.files import TARGET_BYTES
 from kafkaesque.pipelines.lake.options import CATALOG
-from kafkaesque.pipelines.lake.warehouse import NAME, TOPIC, Warehouse, require_topic, table_name
+from kafkaesque.pipelines.lake.warehouse import (
+    NAME,
+    Warehouse,
+    require_topic,
+    table_name,
+    topic_properties,
+)
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -46,14 +52,19 @@ def start(
     **reading: str,
 ) -> "list[StreamingQuery]":
     """A query for each topic. `reading` are options of the source, as in decode="avro"."""
+    from kafkaesque.client.admin import Admin
+
     lake = Warehouse.of(warehouse, catalog)
+    cluster = Admin.connect(context.connection)
     limited = {"maxOffsetsPerTrigger": str(rows_per_batch), **reading}
     started = []
     for topic in topics:
-        name = table_name(topic, namespace)
-        rows = _rows(context, topic, lake.maybe_table(name), limited)
-        table = lake.ensured(name, schemas.of_frame(rows.schema), {TOPIC: topic})
-        require_topic(table, topic)
+        name, topic_id = table_name(topic, namespace), cluster.topic_id(topic)
+        if (found := lake.maybe_table(name)) is not None:
+            require_topic(found, topic, topic_id)
+        rows = _rows(context, topic, found, limited)
+        properties = topic_properties(topic, topic_id)
+        table = lake.ensured(name, schemas.of_frame(rows.schema), properties)
         writer = rows.writeStream.format("kafkaesque_lake").options(
             table=name,
             warehouse=lake.place,

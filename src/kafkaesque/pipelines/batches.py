@@ -12,14 +12,16 @@ one before it as well: its own only says which windows are closed (as long as Sp
 spark.sql.streaming.statefulOperator.allowMultiple is on, as it is by itself). Spark keeps the last
 hundred batches. Topics are taken to be read by one source each. Files are read
 through Hadoop, so that a checkpoint may be wherever Spark can write.
-Above: late.py. Below: source/offsets.py.
+Above: late.py. Below: source/standing.py.
 """
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from kafkaesque.pipelines.source.offsets import Offsets, offsets_of
+from kafkaesque.pipelines.source.offsets import Offsets
+from kafkaesque.pipelines.source.standing import Standing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,7 +39,8 @@ class Logged:
     """One file of offsets/."""
 
     watermark_ms: int = 0
-    end: Offsets = field(default_factory=dict)
+    ends: tuple[Standing, ...] = ()
+    """One for each source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +65,19 @@ def parse(text: str) -> Logged:
     try:
         head, *ends = rest.split("\n")
         watermark_ms = int(json.loads(head)["batchWatermarkMs"])
-        return Logged(watermark_ms, {k: v for each in ends for k, v in _offsets(each).items()})
+        return Logged(watermark_ms, tuple(map(_standing, ends)))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"offsets of a checkpoint cannot be read: {text[:80]!r}") from error
+
+
+def between(number: int, before: Logged, logged: Logged) -> Batch:
+    """The batch that ends as `logged` says, after the one that ended as `before` does."""
+    start: Offsets = {}
+    end: Offsets = {}
+    for then, now in zip_longest(before.ends, logged.ends, fillvalue=Standing()):
+        start |= now.start(then)
+        end |= now.offsets
+    return Batch(number, start, end, before.watermark_ms)
 
 
 class Checkpoint:
@@ -87,8 +100,7 @@ class Checkpoint:
         before = self._text(f"offsets/{number - 1}") if number else None
         if logged is None or (number and before is None):
             return None
-        found = parse(before) if before else Logged()
-        return Batch(number, found.end, parse(logged).end, found.watermark_ms)
+        return between(number, parse(before) if before else Logged(), parse(logged))
 
     def noted(self, name: str) -> int | None:
         """A number that `note` has kept with the checkpoint; None if there is none."""
@@ -123,5 +135,5 @@ class Checkpoint:
         return self._jvm.org.apache.hadoop.fs.Path(self._root, name)
 
 
-def _offsets(line: str) -> Offsets:
-    return {} if line.strip() == _NONE else offsets_of(json.loads(line))
+def _standing(line: str) -> Standing:
+    return Standing() if line.strip() == _NONE else Standing.of(json.loads(line))

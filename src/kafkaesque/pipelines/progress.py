@@ -3,7 +3,7 @@
 Spark reports every batch, and now and then that there was none. Counts are added up over the run;
 rates and times are those of the last batch that had rows. `behind` is what the source said there
 was, less where the batch ended.
-Above: runner.py. Below: client/pipelines.py.
+Above: runner.py. Below: client/pipelines.py, source/offsets.py.
 """
 
 import json
@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from kafkaesque.client.pipelines import QueryStatus
+from kafkaesque.pipelines.source.offsets import MORE
 
 Report: TypeAlias = Mapping[str, Any]
 Offsets: TypeAlias = dict[str, dict[str, int]]
@@ -108,6 +109,7 @@ def _offsets(source: Mapping[str, Any], which: str) -> Offsets:
         return {
             str(topic): {str(partition): int(offset) for partition, offset in partitions.items()}
             for topic, partitions in found.items()
+            if not topic.startswith(MORE)
         }
     except (AttributeError, TypeError, ValueError):
         return {}

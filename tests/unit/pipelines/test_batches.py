@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from kafkaesque.pipelines.batches import CheckpointError, parse
+from kafkaesque.pipelines.batches import Batch, CheckpointError, Logged, between, parse
 from kafkaesque.pipelines.late import left_out
+from kafkaesque.pipelines.source.standing import Standing
 from kafkaesque.types import TopicPartition
 
 TEXT = (
@@ -28,12 +29,23 @@ def report(batch: int, late: int, refused: int | None = None, **durations: int) 
 def test_offsets_of_all_sources_and_the_watermark_are_read() -> None:
     logged = parse(TEXT)
     assert logged.watermark_ms == 1700000159000
-    places = [TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)]
-    assert logged.end == dict(zip(places, (131, 0, 130), strict=True))
+    a, b = logged.ends
+    assert a.offsets == {TopicPartition("a", 0): 131, TopicPartition("a", 1): 0}
+    assert b.offsets == {TopicPartition("b", 0): 130}
 
 
 def test_a_source_that_has_no_offsets_yet_has_none() -> None:
-    assert parse(f"{TEXT.rsplit(chr(10), 1)[0]}\n-").end.keys() == {("a", 0), ("a", 1)}
+    assert parse(f"{TEXT.rsplit(chr(10), 1)[0]}\n-").ends[1] == Standing()
+
+
+def test_each_source_begins_where_it_ended_before_or_at_its_own_beginning() -> None:
+    a, b = TopicPartition("a", 0), TopicPartition("b", 0)
+    first = Logged(7, (Standing({a: 5}, {}, {a: 3}), Standing()))
+    second = Logged(8, (first.ends[0], Standing({b: 2}, {}, {b: 1})))
+    third = Logged(9, (Standing({a: 6}), second.ends[1]))
+    assert between(0, Logged(), first) == Batch(0, {a: 3}, {a: 5}, 0)
+    assert between(1, first, second) == Batch(1, {a: 5, b: 1}, {a: 5, b: 2}, 7)
+    assert between(2, second, third) == Batch(2, {a: 5, b: 2}, {a: 6, b: 2}, 8)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from kafkaesque.client.connection import Connection
 from kafkaesque.pipelines.lake.beginning import starting_offsets
 from kafkaesque.pipelines.lake.committing import written_of
 from kafkaesque.pipelines.lake.options import CATALOG
-from kafkaesque.pipelines.lake.warehouse import NAME, Warehouse, table_name
+from kafkaesque.pipelines.lake.warehouse import NAME, Warehouse, require_topic, table_name
 from kafkaesque.pipelines.source.security import options_for
 
 if TYPE_CHECKING:
@@ -34,9 +34,12 @@ def history(
     **reading: str,
 ) -> "DataFrame":
     """`reading` are options of the source: those that the archive was started with."""
+    from kafkaesque.client.admin import Admin
+
     lake = Warehouse.of(warehouse, catalog)
     name = table_name(topic, namespace)
     table = lake.table(name)
+    require_topic(table, topic, Admin.connect(connection).topic_id(topic))
     begin = starting_offsets(connection, topic, written_of(table).marks)
     source = {"subscribe": topic, "startingOffsets": begin, "includeHeaders": "true"}
     hot = spark.read.format("kafkaesque").options(**options_for(connection), **source, **reading)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 NAME: Final = "lake"
 """Of the catalog, and of the namespace that tables are in unless told otherwise."""
 TOPIC: Final = "kafkaesque.topic"
+_TOPIC_ID: Final = "kafkaesque.topic-id"
 _WAIT_S = 30
 """So long a process waits while another one writes to the catalog's file."""
 _NEW_TABLE: Final = {
@@ -115,13 +116,25 @@ def table_name(topic: str, namespace: str = NAME) -> str:
     return f"{namespace}.{re.sub(r'[^A-Za-z0-9_]', '_', topic)}"
 
 
-def require_topic(table: "Table", topic: str) -> None:
-    """Two topics whose names differ in a dot alone would be one table."""
+def topic_properties(topic: str, topic_id: str | None) -> dict[str, str]:
+    """By which a table knows its topic."""
+    return {TOPIC: topic} if topic_id is None else {TOPIC: topic, _TOPIC_ID: topic_id}
+
+
+def require_topic(table: "Table", topic: str, topic_id: str | None) -> None:
+    """Two topics whose names differ in a dot alone would be one table; and one that was made anew
+    has other records at the same offsets."""
+    name = ".".join(table.name())
     if (found := table.properties.get(TOPIC, topic)) != topic:
-        name = ".".join(table.name())
         raise LakeError(
             f"{name} holds the topic {found}, and {topic} would be called so too: "
             "archive it to another namespace (--namespace)"
+        )
+    if topic_id is not None and table.properties.get(_TOPIC_ID, topic_id) != topic_id:
+        raise LakeError(
+            f"{name} holds a topic {topic} that was deleted; the one that was made anew counts its "
+            "records from the beginning again: archive it to another namespace (--namespace), or "
+            "drop the table"
         )
 
 

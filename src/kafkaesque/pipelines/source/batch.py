@@ -16,6 +16,7 @@ from kafkaesque.pipelines.source.offsets import Range, pieces
 from kafkaesque.pipelines.source.options import SourceOptions
 from kafkaesque.pipelines.source.planning import found, lost, ranges, resolved
 from kafkaesque.pipelines.source.reading import read
+from kafkaesque.pipelines.source.standing import Standing
 from kafkaesque.pipelines.workers import settle
 from kafkaesque.types import TopicPartition
 
@@ -43,7 +44,7 @@ class BatchReader(DataSourceReader):
     async def _ranges(self) -> list[Range]:
         options = self._options
         fetcher = fetch_loop().fetcher(options)
-        places = await found(fetcher, options)
+        places, ids = await found(fetcher, options)
         start = await resolved(fetcher, options.start, places)
         ends = await resolved(fetcher, options.end, places)
         latest = ends if options.end == LATEST else await resolved(fetcher, LATEST, places)
@@ -52,7 +53,7 @@ class BatchReader(DataSourceReader):
             for place in places
             if (end := self._end(place, start[place], ends[place], latest[place])) is not None
         }
-        return await ranges(fetcher, options, start, bounded)
+        return await ranges(fetcher, options, start, Standing(bounded, ids))
 
     def _end(self, place: TopicPartition, start: int, end: int, latest: int) -> int | None:
         """None if there is nothing to read."""

@@ -5,18 +5,20 @@
 In what users write, -2 stands for the first offset there is and -1 for the end. `shares` divides a
 limit among partitions by how far each is behind; none that is behind goes without, if the limit
 allows. `pieces` cuts ranges, so that there are at least so many tasks.
-Above: options.py, planning.py.
+Above: options.py, standing.py, planning.py.
 """
 
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from kafkaesque.types import TopicPartition
 
 Offsets: TypeAlias = dict[TopicPartition, int]
+MORE: Final = "#"
+"""No topic has it in its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +51,12 @@ def parse_places(text: str) -> list[TopicPartition]:
     return sorted(set(places))
 
 
-def offsets_of(kept: Mapping[str, Mapping[str, int]]) -> Offsets:
-    """What Spark has kept."""
+def offsets_of(kept: Mapping[str, Mapping[str, Any]]) -> Offsets:
+    """What Spark has kept; what is under other names than those of topics is standing.py's."""
     return {
         TopicPartition(topic, int(partition)): offset
         for topic, partitions in kept.items()
+        if not topic.startswith(MORE)
         for partition, offset in partitions.items()
     }
 

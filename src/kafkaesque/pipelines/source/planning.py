@@ -3,18 +3,20 @@
 Records that were to be read and are gone (aged out, deleted, a topic made anew) are a
 DataLossError, or with failOnDataLoss=false the partition goes on from the first record there is.
 A topic may go between two questions: then all is asked anew.
-Above: batch.py, stream.py. Below: client/fetch.py, offsets.py.
+Above: batch.py, stream.py. Below: client/fetch.py, standing.py.
 """
 
 import re
 from collections.abc import Collection, Mapping
-from typing import Final, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
+from kafkaesque.client.cluster_metadata import ClusterMetadata
 from kafkaesque.client.fetch import EARLIEST, LATEST, Fetcher
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.pipelines.source.offsets import Offsets, Range
 from kafkaesque.pipelines.source.options import Bound, SourceOptions
 from kafkaesque.pipelines.source.security import OptionsError
+from kafkaesque.pipelines.source.standing import Standing
 from kafkaesque.types import TopicPartition
 
 GONE: Final = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
@@ -32,15 +34,28 @@ def lost(reason: str) -> NoReturn:
     )
 
 
-async def found(fetcher: Fetcher, options: SourceOptions) -> list[TopicPartition]:
+def told(anew: Collection[str]) -> str:
+    return f" ({', '.join(sorted(anew))} was deleted and made anew)" if anew else ""
+
+
+class Found(NamedTuple):
+    """`ids` are those of their topics, if the cluster tells any."""
+
+    places: list[TopicPartition]
+    ids: dict[str, str]
+
+
+async def found(fetcher: Fetcher, options: SourceOptions) -> Found:
     """The partitions that were chosen, as many of them as there are now."""
     chosen = options.selection
     if chosen.pattern is not None:
         whole = re.compile(chosen.pattern)
-        counts = await fetcher.partitions()
-        return _places({name: n for name, n in counts.items() if whole.fullmatch(name)})
+        metadata = await fetcher.metadata(None)
+        names = {name for name in metadata.counts if whole.fullmatch(name)} - metadata.internal
+        return _found(metadata, _places({name: metadata.counts[name] for name in names}))
     names = {*chosen.topics, *(place.topic for place in chosen.places)}
-    counts = await fetcher.partitions(names)
+    metadata = await fetcher.metadata(sorted(names))
+    counts = metadata.counts
     there = _places(counts)
     missing: Collection[object] = names - counts.keys()
     if chosen.places:
@@ -48,15 +63,20 @@ async def found(fetcher: Fetcher, options: SourceOptions) -> list[TopicPartition
         there = sorted(set(chosen.places) & set(there))
     if missing and options.fail_on_data_loss:
         lost(f"there is no {', '.join(sorted(map(str, missing)))} in the cluster")
-    return there
+    return _found(metadata, there)
 
 
-async def ends(fetcher: Fetcher, options: SourceOptions) -> Offsets:
+def _found(metadata: ClusterMetadata, places: list[TopicPartition]) -> Found:
+    topics = {place.topic for place in places}
+    return Found(places, {name: str(each) for name, each in metadata.ids.items() if name in topics})
+
+
+async def ends(fetcher: Fetcher, options: SourceOptions) -> Standing:
     """Where the chosen partitions end now."""
     while True:
-        places = await found(fetcher, options)
+        places, ids = await found(fetcher, options)
         try:
-            return await resolved(fetcher, LATEST, places)
+            return Standing(await resolved(fetcher, LATEST, places), ids)
         except KafkaError as error:
             if error.code not in GONE:
                 raise
@@ -76,14 +96,18 @@ async def resolved(fetcher: Fetcher, bound: Bound, places: Collection[TopicParti
 
 
 async def ranges(
-    fetcher: Fetcher, options: SourceOptions, start: Mapping[TopicPartition, int], end: Offsets
+    fetcher: Fetcher, options: SourceOptions, start: Mapping[TopicPartition, int], end: Standing
 ) -> list[Range]:
     """From `start` to `end`; what has no start is read from its beginning."""
-    moved = {place: offset for place, offset in end.items() if start.get(place) != offset}
-    there = set(await found(fetcher, options)) if moved else set()
+    moved = {place: offset for place, offset in end.offsets.items() if start.get(place) != offset}
+    if not moved:
+        return []
+    places, ids = await found(fetcher, options)
+    anew = Standing(ids=ids).made_anew(end)
+    there = {place for place in places if place.topic not in anew}
     gone = sorted(moved.keys() - there)
     if gone and options.fail_on_data_loss:
-        lost(f"{', '.join(map(str, gone))} is not there any more")
+        lost(f"{', '.join(map(str, gone))} is not there any more{told(anew)}")
     known = [place for place in sorted(moved) if place in there]
     try:
         first = await fetcher.offsets(known, EARLIEST) if known else {}

@@ -10,11 +10,11 @@ from kafkaesque.pipelines.lake.beginning import after_marks
 from kafkaesque.pipelines.lake.errors import LakeError
 from kafkaesque.pipelines.lake.options import read_options, write_options
 from kafkaesque.pipelines.lake.warehouse import (
-    TOPIC,
     Warehouse,
     identifier,
     require_topic,
     table_name,
+    topic_properties,
 )
 from kafkaesque.pipelines.marks import MarkColumns
 
@@ -54,10 +54,20 @@ def test_a_topic_has_a_table_that_every_engine_can_name() -> None:
 
 def test_two_topics_never_share_a_table(tmp_path: Path) -> None:
     warehouse = Warehouse.of(str(tmp_path))
-    table = warehouse.ensured("lake.a_b", ticks(0, 1).schema, {TOPIC: "a.b"})
-    require_topic(table, "a.b")
+    properties = topic_properties("a.b", "1")
+    table = warehouse.ensured("lake.a_b", ticks(0, 1).schema, properties)
+    require_topic(table, "a.b", "1")
+    require_topic(table, "a.b", None)
     with pytest.raises(LakeError, match=r"holds the topic a\.b, and a-b would be called so too"):
-        require_topic(table, "a-b")
+        require_topic(table, "a-b", "1")
+    with pytest.raises(LakeError, match=r"holds a topic a\.b that was deleted"):
+        require_topic(table, "a.b", "2")
+
+
+def test_a_topic_of_a_cluster_without_ids_is_known_by_its_name(tmp_path: Path) -> None:
+    properties = topic_properties("a", None)
+    table = Warehouse.of(str(tmp_path)).ensured("lake.a", ticks(0, 1).schema, properties)
+    require_topic(table, "a", "1")
 
 
 def test_a_place_elsewhere_needs_a_catalog() -> None:
