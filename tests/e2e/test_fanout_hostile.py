@@ -5,6 +5,7 @@ A well-behaved client is there all the time, and gets every record.
 
 import json
 import os
+import signal
 import socket
 import struct
 import time
@@ -198,6 +199,16 @@ def test_who_answers_no_ping_is_closed(pair: FanoutPair, steady: Steady) -> None
         connection.sendall(masked(0x82, f"{steady.topic}/x".encode()))
         code, _ = close_frame(ended(connection))
     assert code == 1011
+
+
+def test_who_was_not_asked_while_the_server_stood_still_is_not_closed(
+    pair: FanoutPair, steady: Steady
+) -> None:
+    pair.fanout.process.send_signal(signal.SIGSTOP)
+    time.sleep(3)
+    pair.fanout.process.send_signal(signal.SIGCONT)
+    time.sleep(1.5)
+    steady.check()
 
 
 @pytest.mark.parametrize(
