@@ -30,7 +30,7 @@ from tests.queries import finish
 
 from kafkaesque.client.profiles import connection_of
 from kafkaesque.pipelines.context import Context, Start
-from kafkaesque.pipelines.failures import WORKER_DIED
+from kafkaesque.pipelines.failures import WORKER_DIED, WORKER_SILENT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -125,7 +125,7 @@ class Kills:
             finished = self._finished()
             self._process.kill_worker(modules)
             self._until(partial(self._goes_on, failures, finished))
-        assert WORKER_DIED in failures[-1]
+        assert any(words in failures[-1] for words in (WORKER_DIED, WORKER_SILENT))
 
     def _goes_on(self, failures: list[str], finished: dict[Path, int]) -> bool:
         return self._process.failures != failures or self._finished() != finished

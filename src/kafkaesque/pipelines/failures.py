@@ -16,6 +16,10 @@ WORKER_DIED: Final = (
     "a Python worker of Spark's was killed, or has crashed: if nobody killed it, see with `dmesg` "
     "whether the machine is short of memory"
 )
+WORKER_SILENT: Final = (
+    "a Python worker of Spark's did not start within ten seconds, or was killed while it did: "
+    "the machine may be too busy"
+)
 
 # The last line of a Python traceback that Spark quotes: "package.SomeError: what was said".
 _RAISED = re.compile(
@@ -23,6 +27,7 @@ _RAISED = re.compile(
 )
 _CAUSED = re.compile(r"^Caused by: (?:[\w.$]+: )?(.+)$", re.MULTILINE)
 _EXITED = "Python worker exited unexpectedly"
+_NOT_STARTED = "Python worker failed to connect back"
 _BROKEN = re.compile(r"java\.(?:io|net|nio)\..+\bPythonStreamingSourceRunner\b", re.DOTALL)
 """Where the cause is: in the talk with the worker that plans a source's batches."""
 _CLASS = re.compile(r"^\[[A-Z0-9_.]+\] ")
@@ -38,6 +43,8 @@ def reason_of(error: BaseException) -> str:
     text = str(error)
     if _EXITED in text or _BROKEN.match(_stack_of_cause(error)):
         return WORKER_DIED
+    if _NOT_STARTED in text:
+        return WORKER_SILENT
     quoted = text.partition("Traceback (most recent call last)")[2]
     for pattern, where in ((_RAISED, quoted), (_CAUSED, text)):
         if found := pattern.findall(where):

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kafkaesque.pipelines.failures import LONGEST, WORKER_DIED, reason_of
+from kafkaesque.pipelines.failures import LONGEST, WORKER_DIED, WORKER_SILENT, reason_of
 
 IN_A_TASK = """\
 [STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: Job aborted due to stage \
@@ -57,6 +57,7 @@ class CapturedError(Exception):
     [
         (IN_A_TASK, "ticks/0 begins at 7: records may be lost"),
         (WORKER_EXITED, WORKER_DIED),
+        ("Python worker failed to connect back.", WORKER_SILENT),
         (IN_JAVA, "No space left on device"),
         (
             "[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column `prize` cannot be resolved. "
