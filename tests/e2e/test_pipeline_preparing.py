@@ -27,7 +27,7 @@ def prepare(directory: Path, env: dict[str, str], until: str) -> None:
 @pytest.mark.timeout(900)
 def test_what_the_first_one_made_the_next_one_takes(tmp_path: Path) -> None:
     env = without_java(tmp_path)
-    prepare(tmp_path / "cache", env, "jvm-*.aot")
+    prepare(tmp_path / "cache", env, "spark/jvm-*.aot")
     done = subprocess.run(DOCTOR, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
