@@ -27,6 +27,8 @@ _RAISED = re.compile(
 )
 _CAUSED = re.compile(r"^Caused by: (?:[\w.$]+: )?(.+)$", re.MULTILINE)
 _EXITED = "Python worker exited unexpectedly"
+_WRITING = "Writing job failed."
+"""Said when a sink could not commit, and could not abort then: the first of the two is the cause."""
 _NOT_STARTED = "Python worker failed to connect back"
 _BROKEN = re.compile(r"java\.(?:io|net|nio)\..+\bPythonStreamingSourceRunner\b", re.DOTALL)
 """Where the cause is: in the talk with the worker that plans a source's batches."""
@@ -41,6 +43,8 @@ class PipelineError(StartError):
 def reason_of(error: BaseException) -> str:
     """One line. What a task in Python raised comes first, then what Java says caused it."""
     text = str(error)
+    if text.startswith(_WRITING) and (cause := _cause_of(_cause_of(error))) is not None:
+        return reason_of(cause)
     if _EXITED in text or _BROKEN.match(_stack_of_cause(error)):
         return WORKER_DIED
     if _NOT_STARTED in text:
@@ -54,9 +58,13 @@ def reason_of(error: BaseException) -> str:
 
 
 def _stack_of_cause(error: BaseException) -> str:
-    """Java's, which PySpark keeps with what it raises."""
-    cause = getattr(error, "_cause", None)
-    return str(getattr(cause, "_stackTrace", None) or "")
+    return str(getattr(_cause_of(error), "_stackTrace", None) or "")
+
+
+def _cause_of(error: BaseException | None) -> BaseException | None:
+    """As Java has it: PySpark keeps it with what it raises."""
+    cause: BaseException | None = getattr(error, "_cause", None)
+    return cause
 
 
 def _plain(line: str) -> str:

@@ -1,6 +1,7 @@
 """What is said of a failure, out of what Spark says."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -49,7 +50,7 @@ class CapturedError(Exception):
 
     def __init__(self, text: str, stack: str | None = None) -> None:
         super().__init__(text)
-        self._cause = None if stack is None else SimpleNamespace(_stackTrace=stack)
+        self._cause: Any = None if stack is None else SimpleNamespace(_stackTrace=stack)
 
 
 @pytest.mark.parametrize(
@@ -77,6 +78,17 @@ def test_a_planning_worker_that_was_killed_is_told_from_a_connection_that_broke(
         assert reason_of(CapturedError(text, PLANNER_GONE)) == WORKER_DIED
     assert reason_of(CapturedError("Connection reset", STORE_GONE)) == "Connection reset"
     assert reason_of(CapturedError("Connection reset")) == "Connection reset"
+
+
+def test_a_write_that_could_not_even_be_given_up_is_told_by_what_failed_it() -> None:
+    failed, caused = (CapturedError("Writing job failed.\n=== Streaming Query ===") for _ in "ab")
+    assert reason_of(failed) == "Writing job failed."
+    for cause, reason in (
+        (IN_A_TASK, "ticks/0 begins at 7: records may be lost"),
+        (WORKER_EXITED, WORKER_DIED),
+    ):
+        failed._cause, caused._cause = caused, CapturedError(cause)
+        assert reason_of(failed) == reason
 
 
 def test_a_reason_is_not_endless() -> None:
