@@ -28,7 +28,7 @@ _RAISED = re.compile(
 _CAUSED = re.compile(r"^Caused by: (?:[\w.$]+: )?(.+)$", re.MULTILINE)
 _EXITED = "Python worker exited unexpectedly"
 _WRITING = "Writing job failed."
-"""Said when a sink could not commit, and could not abort then: the first of the two is the cause."""
+"""A sink could not commit, and could not abort then: the first of the two is the cause."""
 _NOT_STARTED = "Python worker failed to connect back"
 _BROKEN = re.compile(r"java\.(?:io|net|nio)\..+\bPythonStreamingSourceRunner\b", re.DOTALL)
 """Where the cause is: in the talk with the worker that plans a source's batches."""
