@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 
+from kafkaesque.pipelines.source.offsets import offsets_of
+
 Offsets: TypeAlias = Mapping[int, int]
 """The next offset of each partition."""
 Report: TypeAlias = Mapping[str, Any]
@@ -99,7 +101,7 @@ def outs_of(batches: Iterable[Batch]) -> Iterator[Out]:
 
 
 def end_of(report: Report) -> Offsets:
-    """Of a query of one topic; both sources write it as {"ticks": {"0": 12}}."""
+    """Of a query of one topic; both sources write {"ticks": {"0": 12}}, and ours some more."""
     return _offsets(report["sources"][0]["endOffset"])
 
 
@@ -121,5 +123,4 @@ def _batch(report: Report) -> Batch:
 
 
 def _offsets(text: str) -> Offsets:
-    topics = json.loads(text) or {}
-    return {int(place): offset for topic in topics.values() for place, offset in topic.items()}
+    return {place.partition: offset for place, offset in offsets_of(json.loads(text) or {}).items()}

@@ -10,7 +10,7 @@ def report(batch: int, rows: int, **more: Any) -> dict[str, Any]:
     source = {
         "description": "org.apache.spark.sql.execution.datasources.v2.python.Python@13355a73",
         "startOffset": "null",
-        "endOffset": '{"ticks": {"0": 100, "1": 7}}',
+        "endOffset": '{"ticks": {"0": 100, "1": 7}, "#ids": {"ticks": "5e0c"}}',
         "latestOffset": '{"ticks": {"0": 110, "1": 7}}',
     }
     operator = {

@@ -20,7 +20,14 @@ def report(begun_s: float, took_ms: int, start: str, end: str, rows: int = 1) ->
 
 def test_a_record_is_late_from_being_written_to_the_end_of_its_batch() -> None:
     batches = batches_of(
-        [report(101.25, 500, '{"ticks":{"0":3,"1":7}}', '{"ticks":{"0":5,"1":7}}')]
+        [
+            report(
+                101.25,
+                500,
+                '{"ticks":{"0":3,"1":7}}',
+                '{"ticks":{"0":5,"1":7},"#ids":{"ticks":"a"}}',
+            )
+        ]
     )
     assert list(outs_of(batches)) == [Out(0, 3, 101.75), Out(0, 4, 101.75)]
     found = lateness(batches, outs_of(batches), lambda _, offset: 97.25 + offset, SPAN)
