@@ -90,15 +90,6 @@ def archiving(broker: BrokerProcess, tmp_path: Path) -> Archiving:
     return Archiving(broker, tmp_path)
 
 
-@pytest.mark.timeout(600)
-def test_a_killed_worker_broker_or_driver_leaves_every_record_in_the_table_once(
-    archiving: Archiving, spark: SparkSession
-) -> None:
-    kills = archiving.kills
-    kills.play([kills.worker, kills.broker, kills.driver], spark)
-    archiving.compare()
-
-
 @pytest.mark.crash
 @pytest.mark.timeout(3600)
 def test_a_table_is_right_whatever_is_killed_again_and_again(

@@ -66,15 +66,6 @@ def copying(broker: BrokerProcess, tmp_path: Path) -> Copying:
     return Copying(broker, tmp_path)
 
 
-@pytest.mark.timeout(600)
-def test_a_killed_worker_broker_or_driver_writes_nothing_twice(
-    copying: Copying, spark: SparkSession
-) -> None:
-    kills = copying.kills
-    kills.play([kills.worker, kills.broker, kills.driver_alone], spark)
-    copying.compare()
-
-
 @pytest.mark.crash
 @pytest.mark.timeout(3600)
 def test_each_row_is_written_once_whatever_is_killed_again_and_again(

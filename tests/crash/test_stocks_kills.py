@@ -24,31 +24,24 @@ TICKERS = ("AAPL", "AMZN", "GOOG")
 
 
 class Candles:
-    """`warehouse` is where closed ones go besides, if it is given."""
-
-    def __init__(self, broker: BrokerProcess, place: Path, warehouse: Path | None = None) -> None:
-        self._brokers, self._warehouse = broker.bootstrap, warehouse
+    def __init__(self, broker: BrokerProcess, place: Path) -> None:
+        self._brokers, self._warehouse = broker.bootstrap, place / "lake"
         foreign.create_topic(self._brokers, JSON, partitions=stocks_run.PARTITIONS)
         self._placed: list[Placed] = []
         self._ticks = iter(walk(500_000, TICKERS, START_US, 400_000, 5_000_000))
         self._feed = stocks_run.Feed(self._brokers)
-        lake = None if warehouse is None else str(warehouse)
         scene = Scene(
             "stocks",
-            ["stocks", *(() if lake is None else ("--warehouse", lake))],
-            lambda context: stocks.start(context, Stocks(warehouse=lake)),
+            ["stocks", "--warehouse", str(self._warehouse)],
+            lambda context: stocks.start(context, Stocks(warehouse=str(self._warehouse))),
             self._send_some,
-            queries=2 if lake is None else 3,
+            queries=3,
         )
         self.kills = Kills(scene, broker, place)
 
     def compare(self) -> None:
         stocks_run.assert_complete(self._brokers, self._placed)
-        if self._warehouse is not None:
-            self._compare_with_lake(self._warehouse)
-
-    def _compare_with_lake(self, warehouse: Path) -> None:
-        rows = foreign_table(warehouse, "lake.stock_ohlc").scan().to_arrow().to_pylist()
+        rows = foreign_table(self._warehouse, "lake.stock_ohlc").scan().to_arrow().to_pylist()
         for row in rows:
             for name in ("start", "end"):
                 row[name] = moment(round(row[name].timestamp() * 1e6))
@@ -75,7 +68,7 @@ def test_a_killed_worker_broker_or_driver_changes_no_candle(
 def test_topic_and_lake_are_right_whatever_is_killed_again_and_again(
     broker: BrokerProcess, spark: SparkSession, tmp_path: Path
 ) -> None:
-    candles = Candles(broker, tmp_path, tmp_path / "lake")
+    candles = Candles(broker, tmp_path)
     kills = candles.kills
     workers = [kills.worker, kills.committer, kills.planner]
     kills.play_at_random([*workers, kills.broker, kills.driver], spark)
