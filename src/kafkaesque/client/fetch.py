@@ -14,7 +14,7 @@ Above: gateway/. Below: leader.py, links.py, fetched.py, list_offsets.py.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType, TracebackType
 from typing import Final
 
@@ -147,19 +147,18 @@ class Fetcher:
             self._wake.clear()
             await self._wake.wait()
 
-    async def partitions(self, topics: Iterable[str] | None = None) -> dict[str, int]:
+    async def partitions(self, topics: Collection[str] | None = None) -> dict[str, int]:
         """How many partitions these topics have, or all but internal ones. Creates nothing.
 
         A topic that does not exist is left out. Raises ClusterError if nobody answers in time.
         """
-        wanted = None if topics is None else list(topics)
-        if wanted == []:
+        if topics is not None and not topics:
             return {}
-        metadata = await self.metadata(wanted)
-        internal = metadata.internal if wanted is None else ()
+        metadata = await self.metadata(topics)
+        internal = metadata.internal if topics is None else ()
         return {name: count for name, count in metadata.counts.items() if name not in internal}
 
-    async def metadata(self, topics: list[str] | None) -> ClusterMetadata:
+    async def metadata(self, topics: Collection[str] | None) -> ClusterMetadata:
         """Of these topics, or of all, as `partitions` says."""
         return await patiently(self._links, lambda: self._known(topics))
 
@@ -171,7 +170,7 @@ class Fetcher:
         """
         return await offsets(self._links, places, at, self._isolation_level)
 
-    async def _known(self, topics: list[str] | None) -> ClusterMetadata:
+    async def _known(self, topics: Collection[str] | None) -> ClusterMetadata:
         metadata = await self._links.metadata(topics)
         for name, error in metadata.errors.items():
             if error not in _UNKNOWN and error is not ErrorCode.INVALID_TOPIC_EXCEPTION:

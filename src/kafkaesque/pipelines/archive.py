@@ -60,11 +60,10 @@ def start(
     started = []
     for topic in topics:
         name, topic_id = table_name(topic, namespace), cluster.topic_id(topic)
-        if (found := lake.maybe_table(name)) is not None:
-            require_topic(found, topic, topic_id)
-        rows = _rows(context, topic, found, limited)
+        rows = _rows(context, topic, lake.maybe_table(name), limited)
         properties = topic_properties(topic, topic_id)
         table = lake.ensured(name, schemas.of_frame(rows.schema), properties)
+        require_topic(table, topic, topic_id)
         writer = rows.writeStream.format("kafkaesque_lake").options(
             table=name,
             warehouse=lake.place,

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 1.0
-"""Ping intervals that a client may be silent for."""
 
 
 class Door:

@@ -54,7 +54,7 @@ async def found(fetcher: Fetcher, options: SourceOptions) -> Found:
         names = {name for name in metadata.counts if whole.fullmatch(name)} - metadata.internal
         return _found(metadata, _places({name: metadata.counts[name] for name in names}))
     names = {*chosen.topics, *(place.topic for place in chosen.places)}
-    metadata = await fetcher.metadata(sorted(names))
+    metadata = await fetcher.metadata(names)
     counts = metadata.counts
     there = _places(counts)
     missing: Collection[object] = names - counts.keys()

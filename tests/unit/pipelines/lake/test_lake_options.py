@@ -68,6 +68,8 @@ def test_a_topic_of_a_cluster_without_ids_is_known_by_its_name(tmp_path: Path) -
     properties = topic_properties("a", None)
     table = Warehouse.of(str(tmp_path)).ensured("lake.a", ticks(0, 1).schema, properties)
     require_topic(table, "a", "1")
+    with pytest.raises(LakeError, match="holds the topic a"):
+        require_topic(table, "b", "1")
 
 
 def test_a_place_elsewhere_needs_a_catalog() -> None:
