@@ -23,8 +23,9 @@ $(READY): requirements.lock pyproject.toml
 		{ echo "kafkaesque needs Python 3.11 or newer; choose one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
-	$(UV) pip install --quiet --require-hashes -r requirements.lock
+	$(UV) pip install --quiet --compile-bytecode --require-hashes -r requirements.lock
 	$(UV) pip install --quiet --no-deps --editable .
+	$(BIN)/python -m compileall -q src
 	@touch $@
 
 # The console's tests need a Chromium: found, or fetched once, before any test has to wait for it.

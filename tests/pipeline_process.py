@@ -1,10 +1,12 @@
 """A pipeline as a user runs it: `kafkaesque pipeline run …`, in a session of its own, to be killed.
 
-    kafkaesque ─► java ─┬─► pyspark.daemon, one for each kind of work ─► workers
-                        └─► python_streaming_source_runner, a worker for each source
+    kafkaesque ─┬─► java, which asks for the processes below
+                └─► forking.server ─┬─► pyspark.daemon, one for each kind of work ─► workers
+                                    └─► python_streaming_source_runner, a worker for each source
 
-Processes are found by their session: the JVM and the daemons have process groups of their own. The
-pipeline stays: what fails is started again, as often as it takes, and its log tells of each time.
+Processes are found by their session: the JVM and the daemons have process groups of their own. What
+the server has forked is told apart by its name, of which Linux keeps 15 letters. The pipeline
+stays: what fails is started again, as often as it takes, and its log tells of each time.
 """
 
 import subprocess
@@ -20,12 +22,11 @@ _JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _SETTINGS = ("spark.driver.memory=1g", f"spark.driver.extraJavaOptions={_JAVA}")
 _SPARK = ("--master", "local[2]", *(f"--conf={each}" for each in _SETTINGS), "--stay")
 _AGAIN = "it starts again in"
-_DAEMON = b"pyspark.daemon"
 
-TASKS = (b"pyspark.worker",)
-COMMITS = (b"python_streaming_sink_runner", b"commit_data_source_write")
-PLANS = (b"python_streaming_source_runner",)
-"""What workers do: the modules that do it."""
+TASKS = ("worker",)
+COMMITS = ("streaming_sink_", "commit_data_sou")
+PLANS = ("streaming_sourc",)
+"""What workers do: the names of those that do it."""
 
 
 class PipelineProcess:
@@ -60,23 +61,23 @@ class PipelineProcess:
         assert self._process is not None
         assert self._process.poll() is None, f"the pipeline has ended:\n{self.log[-5000:]}"
 
-    def kill_worker(self, modules: Sequence[bytes]) -> None:
+    def kill_worker(self, names: Sequence[str]) -> None:
         """One that does such work, as soon as one does."""
         before: dict[int, int] = {}
-        while not (at_work := self._at_work(modules, before)):
+        while not (at_work := self._at_work(names, before)):
             self.require_running()
         kill(at_work[:1])
 
-    def _at_work(self, modules: Sequence[bytes], before: dict[int, int]) -> list[Process]:
+    def _at_work(self, names: Sequence[str], before: dict[int, int]) -> list[Process]:
         """Workers that have worked since `before`, which is told how long each has by now."""
         assert self._process is not None
         found = _of_session(self._process.pid)
-        daemons = {each.pid for each in found if _DAEMON in each.command}
+        servers = {each.pid for each in found if each.parent == self._process.pid}
         at_work = []
         for each in found:
-            # A daemon that no daemon has made is no worker.
-            is_worker = each.parent in daemons or _DAEMON not in each.command
-            if is_worker and any(module in each.command for module in modules):
+            # Of these the server forks daemons.
+            is_worker = each.parent not in servers or names == PLANS
+            if is_worker and each.name in names:
                 worked_ns = each.worked_ns
                 if worked_ns > before.get(each.pid, worked_ns):
                     at_work.append(each)

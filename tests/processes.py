@@ -14,6 +14,7 @@ class Process(NamedTuple):
     pid: int
     parent: int
     session: int
+    name: str
     command: bytes
 
     @property
@@ -29,11 +30,13 @@ def running() -> list[Process]:
     found = []
     for path in _PROC.glob("[0-9]*"):
         with suppress(OSError):  # It has ended meanwhile.
-            state, *numbers = (path / "stat").read_text().rpartition(")")[2].split()
+            start, _, rest = (path / "stat").read_text().rpartition(")")
+            state, *numbers = rest.split()
             if state != "Z":
                 parent, _, session = map(int, numbers[:3])
+                name = start.partition("(")[2]
                 command = (path / "cmdline").read_bytes()
-                found.append(Process(int(path.name), parent, session, command))
+                found.append(Process(int(path.name), parent, session, name, command))
     return found
 
 

@@ -5,6 +5,7 @@ python tests/spark_driver.py wait DIRECTORY    starts, waits
 """
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -37,7 +38,33 @@ def work(spark: SparkSession, directory: Path) -> dict[str, Any]:
     spark.range(100).select(successor("id").alias("next")).write.parquet(path)
     read = spark.read.parquet(path).agg(sql.count("*"), sql.sum("next")).collect()[0]
     zone = spark.conf.get("spark.sql.session.timeZone")
-    return {"read": list(read), "zone": zone, "lake": of_no_lake(spark)}
+    return {
+        "read": list(read),
+        "zone": zone,
+        "lake": of_no_lake(spark),
+        "parents": parents_of_workers(spark),
+    }
+
+
+def parents_of_workers(spark: SparkSession) -> list[int]:
+    """The processes of which those that run users' functions were forked."""
+
+    @sql.udf("long", useArrow=True)
+    def forked_from(_: int) -> int:
+        daemon = Path(f"/proc/{os.getppid()}/stat").read_text()
+        return int(daemon.rpartition(")")[2].split()[1])
+
+    return [row[0] for row in spark.range(8).select(forked_from("id")).distinct().collect()]
+
+
+def forks_of(spark: SparkSession) -> int:
+    """The server's process."""
+    python = Path(str(spark.sparkContext.pythonExec))
+    return next(
+        int(path.parent.name)
+        for path in Path("/proc").glob("[0-9]*/cmdline")
+        if path.read_bytes().endswith(f"{python.parent}\0".encode())
+    )
 
 
 def of_no_lake(spark: SparkSession) -> str:
@@ -54,13 +81,15 @@ def main() -> None:
     spark = session("first", "local[2]")
     if sys.argv[1] == "work":
         found = work(spark, directory)
+        found["forks"] = forks_of(spark)
         first = pid(spark)
         found["java"] = str(Path(f"/proc/{first}/exe").readlink())
         stop(spark)
-        say(**found, pid=first, left=Path(f"/proc/{first}").exists())
+        left = [each for each in (first, found["forks"]) if Path(f"/proc/{each}").exists()]
+        say(**found, pid=first, left=left)
         spark = session("second", "local[2]")
         found["again"] = spark.range(5).count()
-    say(pid=pid(spark))
+    say(pid=pid(spark), forks=forks_of(spark))
     time.sleep(600)
 
 

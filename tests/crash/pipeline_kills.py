@@ -118,12 +118,12 @@ class Kills:
         self._process.kill()
         shutil.rmtree(self._checkpoints)
 
-    def _kill_worker(self, modules: Sequence[bytes]) -> None:
+    def _kill_worker(self, names: Sequence[str]) -> None:
         """And another, if that one was done just before, until a query fails of it."""
         before = self._process.failures
         while (failures := self._process.failures) == before:
             finished = self._finished()
-            self._process.kill_worker(modules)
+            self._process.kill_worker(names)
             self._until(partial(self._goes_on, failures, finished))
         assert any(words in failures[-1] for words in (WORKER_DIED, WORKER_SILENT))
 

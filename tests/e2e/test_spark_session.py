@@ -59,19 +59,24 @@ def test_a_session_without_an_installed_java_works_stops_and_starts_anew(tmp_pat
         assert found["read"] == [100, 5050]
         assert found["zone"] == "UTC"
         assert "PYTHON_DATA_SOURCE_ERROR" in found["lake"]
+        assert found["parents"] == [found["forks"]]
         assert not found["left"]
-        second = said(process)["pid"]
-        assert second != found["pid"]
-        assert running(second)
+        second = said(process)
+        assert second["pid"] != found["pid"]
+        assert running(second["pid"])
+        assert running(second["forks"])
         process.send_signal(signal.SIGINT)
         assert process.wait(30) != 0
-        assert ends(second)
+        assert ends(second["pid"])
+        assert ends(second["forks"])
 
 
-def test_the_jvm_ends_with_a_driver_that_is_killed(tmp_path: Path) -> None:
+def test_jvm_and_forks_end_with_a_driver_that_is_killed(tmp_path: Path) -> None:
     with driver("wait", tmp_path) as process:
-        pid = said(process)["pid"]
-        assert running(pid)
+        found = said(process)
+        assert running(found["pid"])
+        assert running(found["forks"])
         process.kill()
         process.wait()
-        assert ends(pid)
+        assert ends(found["pid"])
+        assert ends(found["forks"])

@@ -1,13 +1,14 @@
 """A Spark session with our defaults, that starts quickly and leaves nothing behind.
 
     session(name) → which Java (java.py) → its command (command.py, aot.py) → the JVM (jvm.py)
+                  → meanwhile, the process that its Python processes are forked from (forking/)
 
 Everything that Spark can be told by `config` wins over what is set here. A process has one JVM:
 a second `session()` finds the first one's. PySpark's own `.stop()` ends the session, and the JVM
 ends with the process; `stop(spark)` ends both, and the next `session()` starts afresh.
 
 Where a user's own Spark settings say how to start the JVM, Spark's own scripts do it.
-Above: the pipelines, doctor.py. Below: java.py, jvm.py.
+Above: the pipelines, doctor.py. Below: starting/, forking/.
 """
 
 import atexit
@@ -18,14 +19,16 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kafkaesque.pipelines.forking import forks
+from kafkaesque.pipelines.forking.forks import Forks
 from kafkaesque.pipelines.shipping import packed
 from kafkaesque.pipelines.starting import aot, jvm
 from kafkaesque.pipelines.starting.caches import SessionError
-from kafkaesque.pipelines.starting.command import is_plain, jvm_command
+from kafkaesque.pipelines.starting.command import environment, is_plain, jvm_command
 from kafkaesque.pipelines.starting.java import Java, find_java
 
 if TYPE_CHECKING:
@@ -46,6 +49,7 @@ UNCHECKED = "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_
 FOUND_ALREADY = "DATA_SOURCE_ALREADY_EXISTS"
 
 _starting = threading.Lock()
+_forks: Forks | None = None
 
 
 def session(
@@ -64,17 +68,23 @@ def session(
             f"pipelines need {error.name}, which is not installed: {MISSING}"
         ) from None
     with _starting:
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", os.environ["PYSPARK_PYTHON"])
         settings = {**defaults(master), **(config or {})}
         if SparkContext._gateway is None:
             settings.setdefault("spark.sql.warehouse.dir", _warehouse())
-            gateway = _gateway(find_java(), master, settings, aot_output)
+            java = find_java()
+            _start_forks(java, master, settings)
+            try:
+                with _python():
+                    gateway = _gateway(java, master, settings, aot_output)
+            except BaseException:
+                _end_forks()
+                raise
             SparkContext._ensure_initialized(gateway=gateway)
         builder = SparkSession.builder.appName(app_name).master(master)
         for name, value in settings.items():
             builder = builder.config(name, value)
-        found = builder.getOrCreate()
+        with _python():
+            found = builder.getOrCreate()
         if local_cores(master) is None:
             found.sparkContext.addPyFile(str(packed()))
         make_active(found)
@@ -123,6 +133,7 @@ def stop(spark: "SparkSession", within_s: float = jvm.END_S) -> None:
         gateway.shutdown()
         if process := gateway.proc:
             jvm.end(process, within_s)
+        _end_forks()
 
 
 def defaults(master: str) -> dict[str, str]:
@@ -160,6 +171,35 @@ def _warehouse() -> str:
     directory = tempfile.mkdtemp(prefix="kafkaesque-warehouse-")
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     return directory
+
+
+def _start_forks(java: Java, master: str, settings: Mapping[str, str]) -> None:
+    """Unless the Python processes are elsewhere, or of another Python."""
+    global _forks
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", os.environ["PYSPARK_PYTHON"])
+    is_ours = (
+        os.environ["PYSPARK_PYTHON"] == os.environ["PYSPARK_DRIVER_PYTHON"] == sys.executable
+        and not settings.keys() & {"spark.pyspark.python", "spark.pyspark.driver.python"}
+        and local_cores(master) is not None
+        and is_plain(master)
+        and forks.can_fork()
+    )
+    _forks = forks.start(environment(java)) if is_ours else None
+
+
+def _end_forks() -> None:
+    global _forks
+    ending, _forks = _forks, None
+    if ending is not None:
+        ending.end()
+
+
+def _python() -> AbstractContextManager[None]:
+    """Meanwhile, what Spark takes for its Python."""
+    if _forks is None:
+        return nullcontext()
+    return _environ(PYSPARK_PYTHON=str(_forks.python), PYSPARK_DRIVER_PYTHON=str(_forks.python))
 
 
 def _gateway(

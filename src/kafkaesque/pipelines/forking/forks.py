@@ -1,0 +1,89 @@
+"""The server of Spark's Python processes, as the driver starts and ends it.
+
+The server lives as long as its stdin is open, of which the other end is the driver's alone: it ends
+however the driver does. Its socket is there before it is, so that nobody comes too early. The
+directory with the socket is the user's alone, and goes with the server.
+
+    kafkaesque-python-…/socket     where asking.py asks
+    kafkaesque-python-…/python     what Spark takes for its Python: a script that starts asking.py
+Above: session.py. Below: server.py, asking.py.
+"""
+
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from kafkaesque.pipelines.forking import asking
+
+ONE_THREAD: Final = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+}
+"""By which libraries start no thread when they are loaded. (Spark tells its workers to calculate
+in as many as a task has cores: one.)"""
+
+_SERVER = "kafkaesque.pipelines.forking.server"
+_SCRIPT = """\
+#!/bin/sh
+exec {python} -I -S {asking} {socket} "$@"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Forks:
+    """`python` is what Spark is to start as its Python."""
+
+    process: subprocess.Popen[bytes]
+    python: Path
+
+    def end(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+        # Of one that was killed.
+        shutil.rmtree(self.python.parent, ignore_errors=True)
+
+
+def can_fork() -> bool:
+    """Linux tells how many threads a process has, and when one has ended."""
+    return sys.platform == "linux" and hasattr(os, "pidfd_open")
+
+
+def start(environ: Mapping[str, str]) -> Forks:
+    """With the environment that the JVM has."""
+    directory = Path(tempfile.mkdtemp(prefix="kafkaesque-python-"))
+    try:
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(directory / "socket"))
+            listener.listen()
+            process = subprocess.Popen(
+                [
+                    *(sys.executable, "-u", "-m", _SERVER),
+                    *(str(listener.fileno()), str(directory)),
+                ],
+                stdin=subprocess.PIPE,
+                env={**environ, **ONE_THREAD},
+                pass_fds=[listener.fileno()],
+                process_group=0,
+            )
+        script = _SCRIPT.format(
+            python=shlex.quote(sys.executable),
+            asking=shlex.quote(asking.__file__),
+            socket=shlex.quote(str(directory / "socket")),
+        )
+        python = directory / "python"
+        python.write_text(script)
+        python.chmod(0o700)
+    except BaseException:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
+    return Forks(process, python)
