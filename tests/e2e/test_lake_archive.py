@@ -16,6 +16,7 @@ from tests import foreign
 from tests.broker_process import BrokerProcess
 from tests.lake_rows import foreign_rows, foreign_table
 
+from kafkaesque.client.connection import ClusterError
 from kafkaesque.client.profiles import connection_of
 from kafkaesque.pipelines import archive
 from kafkaesque.pipelines.context import Context
@@ -179,6 +180,12 @@ def test_decoded_values_are_columns_that_come_and_grow(archived: Archive, broker
     assert first["value"] == {"ticker": "A", "price": 1.5, "size": None}
     assert (bad["value"], bool(bad["_error"])) == (None, True)
     assert (second["value"], second["_error"]) == ({"ticker": "B", "price": 2.5, "size": 4}, None)
+
+
+def test_a_topic_that_is_not_there_has_no_table(archived: Archive) -> None:
+    with pytest.raises(ClusterError, match="there is no topic ordres in the cluster"):
+        archived.start("ordres")
+    assert not (archived.lake / "catalog.db").exists()
 
 
 def test_a_place_that_cannot_be_written_to_loses_nothing(archived: Archive, brokers: str) -> None:

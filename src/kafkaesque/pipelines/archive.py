@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from kafkaesque.client.connection import ClusterError
 from kafkaesque.pipelines.context import Context
 from kafkaesque.pipelines.lake import schemas
 from kafkaesque.pipelines.lake.beginning import starting_offsets
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
+
+    from kafkaesque.client.admin import Admin
 
 COLUMNS: Final = ("partition", "offset", "timestamp", "key", "value", "headers")
 INTERVAL: Final = "10 seconds"
@@ -56,6 +59,7 @@ def start(
 
     lake = Warehouse.of(warehouse, catalog)
     cluster = Admin.connect(context.connection)
+    _require_topics(cluster, topics)
     limited = {"maxOffsetsPerTrigger": str(rows_per_batch), **reading}
     started = []
     for topic in topics:
@@ -75,6 +79,16 @@ def start(
         checkpoints = f"{context.checkpoints}/{table.metadata.table_uuid}"
         started.append(replace(context, checkpoints=checkpoints).start(writer, topic))
     return started
+
+
+def _require_topics(cluster: "Admin", topics: Sequence[str]) -> None:
+    """Before there are tables for them."""
+    missing = set(topics) - {place.topic for place in cluster.partitions(topics)}
+    if missing:
+        raise ClusterError(
+            f"there is no topic {', '.join(sorted(missing))} in the cluster: correct the name, "
+            "or create it first"
+        )
 
 
 def _rows(

@@ -62,7 +62,10 @@ async def found(fetcher: Fetcher, options: SourceOptions) -> Found:
         missing = set(chosen.places) - set(there)
         there = sorted(set(chosen.places) & set(there))
     if missing and options.fail_on_data_loss:
-        lost(f"there is no {', '.join(sorted(map(str, missing)))} in the cluster")
+        raise DataLossError(
+            f"there is no {', '.join(sorted(map(str, missing)))} in the cluster: correct the name, "
+            "or, if it was deleted, give failOnDataLoss=false to go on without it"
+        )
     return _found(metadata, there)
 
 
