@@ -9,9 +9,9 @@ import pytest
 
 
 @contextmanager
-def mounted(path: Path) -> Iterator[Path]:
+def mounted(path: Path, *options: str) -> Iterator[Path]:
     path.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(path)]
+    command = ["mount", "-t", "tmpfs", "-o", ",".join(["size=4m", *options]), "tmpfs", str(path)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         pytest.skip(f"NOT TESTED, for no small disk can be had: {done.stderr.strip()}")

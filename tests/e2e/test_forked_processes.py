@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,11 +15,12 @@ from typing import Any
 import pytest
 from tests.foreign import until
 from tests.processes import Process, running
+from tests.small_disks import mounted
 
 from kafkaesque.pipelines.forking import forks
 from kafkaesque.pipelines.forking.forks import Forks
 
-pytestmark = pytest.mark.skipif(not forks.can_fork(), reason="forks on Linux alone")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks on Linux alone")
 
 SEEDED = {**os.environ, "PYTHONHASHSEED": "0"}
 TELLING = """
@@ -55,9 +57,15 @@ time.sleep(600)
 """
 
 
+def started() -> Forks:
+    found = forks.start(SEEDED)
+    assert found is not None
+    return found
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[Forks]:
-    found = forks.start(SEEDED)
+    found = started()
     yield found
     found.end()
 
@@ -171,13 +179,13 @@ def test_a_process_that_a_signal_ends_is_told_so(server: Forks, place: Path) -> 
 @pytest.mark.parametrize("said", [b"", b"\0", b"\0\0\0\1{", b"GET / HTTP/1.1\r\n\r\n"])
 def test_nonsense_at_the_socket_does_no_harm(server: Forks, place: Path, said: bytes) -> None:
     with socket.socket(socket.AF_UNIX) as stranger:
-        stranger.connect(str(server.python.with_name("socket")))
+        stranger.connect(str(server.python.with_name(forks.SOCKET)))
         stranger.sendall(said)
     assert told(server, place)[0]["is_forked"]
 
 
 def test_without_the_server_python_is_as_it_was(place: Path) -> None:
-    server = forks.start(SEEDED)
+    server = started()
     assert told(server, place)[0]["is_forked"]
     asking, child = waiting(server, place)
     with asking:
@@ -189,7 +197,26 @@ def test_without_the_server_python_is_as_it_was(place: Path) -> None:
 
 
 def test_nothing_is_left_when_it_ends() -> None:
-    server = forks.start(SEEDED)
+    server = started()
     time.sleep(0.5)  # In the middle of loading.
     server.end()
     assert not server.python.parent.exists()
+
+
+def test_where_no_socket_can_be_nothing_is_forked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / ("long" * 30)
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    assert forks.start(SEEDED) is None
+    assert not list(place.iterdir())
+
+
+def test_where_no_script_can_be_run_nothing_is_forked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mounted(tmp_path / "disk", "noexec") as place:
+        monkeypatch.setattr(tempfile, "tempdir", str(place))
+        assert forks.start(SEEDED) is None
+        assert not list(place.iterdir())

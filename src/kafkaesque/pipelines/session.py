@@ -183,7 +183,6 @@ def _start_forks(java: Java, master: str, settings: Mapping[str, str]) -> None:
         and not settings.keys() & {"spark.pyspark.python", "spark.pyspark.driver.python"}
         and local_cores(master) is not None
         and is_plain(master)
-        and forks.can_fork()
     )
     _forks = forks.start(environment(java)) if is_ours else None
 

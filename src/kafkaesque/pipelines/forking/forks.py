@@ -31,6 +31,7 @@ ONE_THREAD: Final = {
 """By which libraries start no thread when they are loaded. (Spark tells its workers to calculate
 in as many as a task has cores: one.)"""
 
+SOCKET: Final = "socket"
 _SERVER = "kafkaesque.pipelines.forking.server"
 _SCRIPT = """\
 #!/bin/sh
@@ -53,37 +54,46 @@ class Forks:
         shutil.rmtree(self.python.parent, ignore_errors=True)
 
 
-def can_fork() -> bool:
-    """Linux tells how many threads a process has, and when one has ended."""
-    return sys.platform == "linux" and hasattr(os, "pidfd_open")
-
-
-def start(environ: Mapping[str, str]) -> Forks:
-    """With the environment that the JVM has."""
+def start(environ: Mapping[str, str]) -> Forks | None:
+    """With the environment that the JVM has. None where processes cannot be forked: not on Linux,
+    its kernel is older than 5.3, or there can be no socket, or script that runs, among temporary
+    files."""
+    if sys.platform != "linux":
+        return None
     directory = Path(tempfile.mkdtemp(prefix="kafkaesque-python-"))
     try:
-        with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(str(directory / "socket"))
-            listener.listen()
-            process = subprocess.Popen(
-                [
-                    *(sys.executable, "-u", "-m", _SERVER),
-                    *(str(listener.fileno()), str(directory)),
-                ],
-                stdin=subprocess.PIPE,
-                env={**environ, **ONE_THREAD},
-                pass_fds=[listener.fileno()],
-                process_group=0,
-            )
-        script = _SCRIPT.format(
+        os.close(os.pidfd_open(os.getpid()))
+        python = _script(directory)
+        return Forks(_server(directory, environ), python)
+    except OSError:
+        shutil.rmtree(directory, ignore_errors=True)
+        return None
+
+
+def _script(directory: Path) -> Path:
+    python = directory / "python"
+    python.write_text(
+        _SCRIPT.format(
             python=shlex.quote(sys.executable),
             asking=shlex.quote(asking.__file__),
-            socket=shlex.quote(str(directory / "socket")),
+            socket=shlex.quote(str(directory / SOCKET)),
         )
-        python = directory / "python"
-        python.write_text(script)
-        python.chmod(0o700)
-    except BaseException:
-        shutil.rmtree(directory, ignore_errors=True)
-        raise
-    return Forks(process, python)
+    )
+    python.chmod(0o700)
+    if not os.access(python, os.X_OK):
+        raise PermissionError(f"{directory} is mounted with noexec")
+    return python
+
+
+def _server(directory: Path, environ: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(directory / SOCKET))
+        listener.listen()
+        command = [sys.executable, "-u", "-m", _SERVER, str(listener.fileno()), str(directory)]
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            env={**environ, **ONE_THREAD},
+            pass_fds=[listener.fileno()],
+            process_group=0,
+        )
