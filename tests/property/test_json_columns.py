@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kafkaesque.client.columns import json_decoder
@@ -39,7 +39,7 @@ def without_nulls(value: Any) -> Any:
     """A column has every name in every row: what is missing is null."""
     if isinstance(value, dict):
         return {name: without_nulls(each) for name, each in value.items() if each is not None}
-    return value
+    return [without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
 @given(st.lists(OBJECTS | OBJECTS | st.none() | WRONG | CUT, max_size=12))
@@ -56,3 +56,32 @@ def test_rows_are_the_objects(values: list[bytes | None]) -> None:
             assert without_nulls(decoded.array[place].as_py()) == without_nulls(wanted)
         else:
             assert decoded.array[place].as_py() is None
+
+
+MEMBERS = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.sampled_from(["", "a"]),
+    lambda each: (
+        st.lists(each, max_size=2) | st.dictionaries(st.sampled_from("xy"), each, max_size=2)
+    ),
+    max_leaves=4,
+)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("ab"), MEMBERS, max_size=2), max_size=6))
+@example([{"a": []}, {"a": 0}])
+@example([{"a": [None, False]}])
+@example([{"a": [None, None]}, {"a": {"x": [[None, None], [None]]}}, {"b": [None, {"x": []}]}])
+@example([{"a": {"x": [[]]}}, {"a": {"x": [0]}}, {"a": {"x": "a"}}])
+def test_objects_that_contradict_each_other_are_read_or_refused(
+    documents: list[dict[str, Any]],
+) -> None:
+    values = pa.array(list(map(orjson.dumps, documents)), pa.binary())
+    decoded = json_decoder().read(values)
+    decoded.array.validate(full=True)
+    for place, wanted in enumerate(documents):
+        found = decoded.array[place].as_py()
+        if decoded.refused[place]:
+            assert decoded.faults[place] == Fault.JSON_TYPE
+            assert found is None
+        else:
+            assert without_nulls(found) == without_nulls(wanted)

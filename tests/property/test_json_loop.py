@@ -69,6 +69,7 @@ ALMOST = st.text("0123456789.-+eE", min_size=1, max_size=9)
 
 @given(st.lists(written() | FITTING.map(lambda each: json.dumps(each).encode()) | st.none()))
 @example([b'{"n": 1, "n": 2}'])
+@example([b'{"n": []}', b'{"n": 0}'])
 @example([b'{"r": -0, "n": -0}', b'{"n": 01}', b'{"n": 9223372036854775808}'])
 @example([b'{"b": nullx}', b'{"b": tru', b'{"t": "\x01"}', b'{"t": "\\u00e9"}'])
 def test_the_loop_and_the_parser_agree(values: list[bytes | None]) -> None:

@@ -10,9 +10,9 @@ JSON does not know (NaN, bytes that are not UTF-8), what does not begin with a b
 be nested too deep, is looked at alone before, with orjson. If the whole does not parse, all rows
 are looked at alone, then halved until those are found that do not fit the others.
 Texts stay texts: Arrow would make timestamps of some. Without a schema the columns are those of the
-values, and a value that contradicts those before it is refused. With a schema, members that it does
-not name are ignored; that is the slower way. From strangers take JSON with a schema only: each
-new name is a new column.
+values, and a value that contradicts those before it is refused; an empty array says little, and
+gives way to what comes after it. With a schema, members that it does not name are ignored; that is
+the slower way. From strangers take JSON with a schema only: each new name is a new column.
 Above: the users of the package. Below: decoded.py, pyarrow, orjson.
 """
 
@@ -71,7 +71,24 @@ class JsonDecoder:
     def _halved(self, values: pa.BinaryArray, faults: Bytes) -> pa.StructArray:
         """The rows of sound objects; those that contradict the ones before them are refused."""
         kind, unexpected = self._kind, "infer" if self._kind is None else "ignore"
-        wrong = np.zeros(len(values), np.bool_)
+        while True:
+            wrong = np.zeros(len(values), np.bool_)
+            seen, kind = kind, self._fitting(values, kind, wrong)
+            faults[wrong] = Fault.JSON_TYPE
+            values = pc.if_else(booleans(wrong), pa.scalar(None, pa.binary()), values)
+            try:
+                return _rows(values, kind, unexpected)
+            except pa.ArrowInvalid:
+                # An empty array, and later under the same name something else than an array:
+                # looked at once more, it is the one that does not fit.
+                if kind == seen and not wrong.any():
+                    raise
+
+    def _fitting(
+        self, values: pa.BinaryArray, kind: pa.StructType | None, wrong: Mask
+    ) -> pa.StructType | None:
+        """What the rows say, one after the other; `wrong` becomes true of those that do not fit."""
+        unexpected = "infer" if self._kind is None else "ignore"
         rest = [(0, len(values))]
         while rest:
             start, stop = rest.pop()
@@ -84,9 +101,7 @@ class JsonDecoder:
                 else:
                     middle = (start + stop) // 2
                     rest += [(middle, stop), (start, middle)]
-        faults[wrong] = Fault.JSON_TYPE
-        values = pc.if_else(booleans(wrong), pa.scalar(None, pa.binary()), values)
-        return _rows(values, kind, unexpected)
+        return kind
 
 
 def _settled(kind: pa.DataType) -> pa.DataType:
@@ -114,13 +129,43 @@ def _rows(values: pa.BinaryArray, kind: pa.StructType | None, unexpected: str) -
     found = _parsed(data, kind, unexpected)
     if found.num_rows != len(values) or found.column_names != ["v"]:
         raise pa.ArrowInvalid("a value is not one object")
-    column = found.column(0).combine_chunks()
-    if pa.types.is_null(column.type):
+    seen = found.schema.field("v").type
+    if pa.types.is_null(seen):
         return pa.nulls(len(values), kind if kind is not None else pa.struct([]))
-    texts = _with_texts(column.type) if unexpected == "infer" else column.type
-    if texts != column.type:
-        column = _parsed(data, texts, unexpected).column(0).combine_chunks()
-    return column
+    if unexpected == "infer" and ((texts := _with_texts(seen)) != seen or _has_lists(seen)):
+        # Where it has to see for itself what is in a list, Arrow loses the nulls that come first.
+        found = _parsed(data, texts, unexpected)
+    return _mended(found.column(0).chunk(0))
+
+
+def _mended(array: pa.Array) -> pa.Array:
+    """Of arrays that have nothing but nulls in them, Arrow's parser makes too few: [null, null]
+    has one, and whoever looks at the other fails."""
+    kind, buffers = array.type, array.buffers()
+    if not _has_open_lists(kind):
+        return array
+    if pa.types.is_struct(kind):
+        inner = [_mended(array.field(place)) for place in range(kind.num_fields)]
+        return pa.Array.from_buffers(kind, len(array), buffers[:1], children=inner)
+    if pa.types.is_null(kind.value_type):
+        inner = [pa.nulls(int(np.frombuffer(buffers[1], np.int32)[len(array)]))]
+    else:
+        inner = [_mended(array.values)]
+    return pa.Array.from_buffers(kind, len(array), buffers[:2], children=inner)
+
+
+def _has_lists(kind: pa.DataType) -> bool:
+    if pa.types.is_struct(kind):
+        return any(_has_lists(field.type) for field in kind)
+    return bool(pa.types.is_list(kind))
+
+
+def _has_open_lists(kind: pa.DataType) -> bool:
+    if pa.types.is_struct(kind):
+        return any(_has_open_lists(field.type) for field in kind)
+    if not pa.types.is_list(kind):
+        return False
+    return bool(pa.types.is_null(kind.value_type) or _has_open_lists(kind.value_type))
 
 
 def _parsed(data: pa.Buffer, kind: pa.StructType | None, unexpected: str) -> pa.Table:

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from kafkaesque.client.columns import ColumnsError, json_decoder
+from kafkaesque.client.columns.errors import Fault
 
 
 def binary(*values: bytes | None) -> pa.Array:
@@ -77,6 +78,22 @@ def test_a_row_that_contradicts_those_before_is_refused() -> None:
     decoded = json_decoder().read(binary(*values))
     assert decoded.array.to_pylist() == [{"a": 1}, {"a": 2}, None, {"a": 4}]
     assert decoded.reason(2) == "the value does not fit the schema of the columns"
+
+
+def test_an_empty_array_gives_way_to_what_comes_after_it() -> None:
+    decoded = json_decoder().read(binary(b'{"a": [], "b": 1}', b'{"a": 2}', b'{"a": [3]}'))
+    assert decoded.faults.tolist() == [Fault.JSON_TYPE, 0, Fault.JSON_TYPE]
+    assert decoded.array.to_pylist() == [None, {"b": None, "a": 2}, None]
+
+
+def test_arrays_of_nulls_are_arrays_of_nulls() -> None:
+    values = binary(b'{"a": [null, null]}', b'{"b": {"c": [[null, null], [null], []]}}')
+    found = json_decoder().decode(values)
+    found.validate(full=True)
+    assert found.to_pylist() == [
+        {"a": [None, None], "b": None},
+        {"a": None, "b": {"c": [[None, None], [None], []]}},
+    ]
 
 
 def test_names_that_come_late_are_columns_even_so() -> None:
