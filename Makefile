@@ -12,6 +12,10 @@ UV := VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv
 READY := $(VENV)/.ready
 BROWSER := $(VENV)/.browser
 
+# Some shells say that Python is not to keep what it has compiled. Here it is: hundreds of processes
+# start that load the same packages, and each would compile them anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help venv lock up test check format compat crash fuzz bench bench-transactions bench-fixture bench-compaction bench-fanout bench-schemas bench-spark bench-upserts bench-micro cluster profile clean
 
@@ -23,9 +27,8 @@ $(READY): requirements.lock pyproject.toml
 		{ echo "kafkaesque needs Python 3.11 or newer; choose one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
-	$(UV) pip install --quiet --compile-bytecode --require-hashes -r requirements.lock
+	$(UV) pip install --quiet --require-hashes -r requirements.lock
 	$(UV) pip install --quiet --no-deps --editable .
-	$(BIN)/python -m compileall -q src
 	@touch $@
 
 # The console's tests need a Chromium: found, or fetched once, before any test has to wait for it.
