@@ -10,6 +10,7 @@ stays: what fails is started again, as often as it takes, and its log tells of e
 """
 
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -22,6 +23,7 @@ _JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _SETTINGS = ("spark.driver.memory=1g", f"spark.driver.extraJavaOptions={_JAVA}")
 _SPARK = ("--master", "local[2]", *(f"--conf={each}" for each in _SETTINGS), "--stay")
 _AGAIN = "it starts again in"
+WAIT_S = 240.0
 
 TASKS = ("worker",)
 COMMITS = ("streaming_sink_", "commit_data_sou")
@@ -64,8 +66,10 @@ class PipelineProcess:
     def kill_worker(self, names: Sequence[str]) -> None:
         """One that does such work, as soon as one does."""
         before: dict[int, int] = {}
+        give_up_s = time.monotonic() + WAIT_S
         while not (at_work := self._at_work(names, before)):
             self.require_running()
+            assert time.monotonic() < give_up_s, f"nobody works as {names}:\n{self.log[-5000:]}"
         kill(at_work[:1])
 
     def _at_work(self, names: Sequence[str], before: dict[int, int]) -> list[Process]:

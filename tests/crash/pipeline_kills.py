@@ -25,7 +25,7 @@ from confluent_kafka import Producer
 from pyspark.errors import PySparkException
 from tests import foreign
 from tests.broker_process import BrokerProcess
-from tests.pipeline_process import COMMITS, PLANS, TASKS, PipelineProcess
+from tests.pipeline_process import COMMITS, PLANS, TASKS, WAIT_S, PipelineProcess
 from tests.queries import finish
 
 from kafkaesque.client.profiles import connection_of
@@ -40,7 +40,6 @@ ROUNDS = 30
 ALL_THE_TIME = ("--interval", "0 seconds")
 """For a pipeline that is to be at work whenever it is struck."""
 FEED_S = 0.1
-WAIT_S = 240.0
 LONGEST_PAUSE_S = 0.5
 """About as long as a batch takes."""
 

@@ -169,6 +169,17 @@ def test_who_asked_takes_the_process_along(server: Forks, place: Path, words: li
     until(lambda: child not in children(server))
 
 
+def test_who_asked_may_end_with_the_process(server: Forks, place: Path) -> None:
+    asking, child = waiting(server, place)
+    # Both at once, as the server sees it.
+    os.kill(server.process.pid, signal.SIGSTOP)
+    with asking:
+        os.kill(child.pid, signal.SIGKILL)
+        asking.kill()
+    os.kill(server.process.pid, signal.SIGCONT)
+    assert told(server, place)[0]["is_forked"]
+
+
 def test_a_process_that_a_signal_ends_is_told_so(server: Forks, place: Path) -> None:
     asking, child = waiting(server, place)
     with asking:

@@ -150,7 +150,9 @@ class Server:
         child.connection.close()
 
     def _doom(self, child: Child) -> None:
-        """Who asked for it was ended: so is it, gently at first."""
+        """Who asked for it was ended: so is it, gently at first, unless it has ended just now."""
+        if child.pid not in self._children:
+            return
         self._selector.unregister(child.connection)
         os.kill(child.pid, signal.SIGTERM)
         self._doomed.append((time.monotonic() + _GRACE_S, child))
