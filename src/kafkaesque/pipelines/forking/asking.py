@@ -64,7 +64,8 @@ def forked(path: str, request: Request) -> int | None:
 
 
 def received(connection: socket.socket) -> tuple[Request, list[int]]:
-    """A request, and what are to be its descriptors 0, 1 and 2. Raises OSError, ValueError."""
+    """A request, and what are to be its descriptors 0, 1 and 2. Raises OSError, or TypeError or
+    ValueError for what is none."""
     length, descriptors, _, _ = socket.recv_fds(connection, _NUMBER.size, len(_STANDARD))
     try:
         if len(length) < _NUMBER.size or len(descriptors) < len(_STANDARD):

@@ -109,7 +109,7 @@ class Server:
         connection.settimeout(_REQUEST_S)
         try:
             request, descriptors = received(connection)
-        except (OSError, ValueError):
+        except (OSError, TypeError, ValueError):
             connection.close()
             return None
         try:
@@ -225,8 +225,9 @@ def become(request: Request) -> None:
     os.chdir(request.directory)
     sys.path[:] = search_path(request, sys.path)
     _, module, *arguments = request.arguments
-    # As `ps` and `top` show it: all of them have the server's command line.
-    Path("/proc/self/comm").write_text(shown_name(module, arguments))
+    with suppress(OSError):
+        # As `ps` and `top` show it: all of them have the server's command line.
+        Path("/proc/self/comm").write_text(shown_name(module, arguments))
     sys.argv = [module, *arguments]
     # It has perhaps been loaded; now it is run.
     sys.modules.pop(module, None)
