@@ -128,6 +128,10 @@ class Stream:
 
     def catch_up(self, subscription: Subscription, partition: int) -> bool:
         """It is live there now; whether it is so everywhere."""
+        if partition in self.feeds and not self.is_home(subscription, partition):
+            # What it has read of a partition that is none of its homes nobody else remembers.
+            seen = self.feeds[partition].next
+            subscription.start = {**subscription.start, partition: seen}
         del self.lagging[partition][subscription]
         if not self.lagging[partition]:
             del self.lagging[partition]

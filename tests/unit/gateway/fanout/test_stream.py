@@ -108,6 +108,17 @@ def test_who_begins_in_the_past_reads_all_partitions_until_it_has_caught_up() ->
     assert stream.end_surplus() == [0, 1]
 
 
+def test_what_was_caught_up_with_outside_of_its_homes_is_not_read_again() -> None:
+    stream = taught()
+    late = joined(stream, Wants(keys=(KEY,)), given={0: 5, 1: 100, 2: 100})
+    assert stream.catch_up(late, 0)
+    assert stream.position(late) == {0: 100, 1: 100, 2: 100}
+    assert stream.end_surplus() == [0, 1]
+    stream.grow(4)
+    stream.begin(0, 130)
+    assert late.lag == {0: 100}
+
+
 def test_who_is_ahead_of_the_feed_waits_for_it() -> None:
     stream = Stream("t", 1)
     joined(stream, EVERYTHING)
