@@ -5,6 +5,7 @@ What it reads is compared with what confluent-kafka wrote, or with what its cons
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,10 +13,13 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka import TopicPartition as ForeignPlace
 from tests import foreign
-from tests.broker_process import BrokerProcess
+from tests.broker_process import BrokerProcess, free_port
 
+from kafkaesque.broker import fetch_sessions
+from kafkaesque.broker.config import BrokerConfig, Listener
 from kafkaesque.client.connection import Address, ClusterError, Connection
 from kafkaesque.client.fetch import EARLIEST, LATEST, Fetched, Fetcher
+from kafkaesque.embedded.thread import BrokerThread
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.records.record import Record
 from kafkaesque.testing import Kafka
@@ -376,6 +380,38 @@ def test_a_broker_that_restarts_is_waited_for(tmp_path: Path) -> None:
     assert len(said) == 2
     assert said[0].startswith("waiting for the cluster: nothing answers at 127.0.0.1:")
     assert said[1] == "the cluster is back"
+
+
+def test_a_session_is_not_gone_on_with_at_a_broker_that_has_restarted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another reads the same partition there, by the same number and at the same epoch."""
+    config = BrokerConfig.of([Listener("127.0.0.1", free_port())], tmp_path / "data", {})
+
+    def started() -> BrokerThread:
+        numbers = count(1)
+        monkeypatch.setattr(fetch_sessions, "randint", lambda *_: next(numbers))
+        broker = BrokerThread(config)
+        broker.start()
+        return broker
+
+    async def scene(fetcher: Fetcher) -> None:
+        fetcher.seek(PLACE, 0)
+        await read(fetcher, 4)
+        fetcher.forget(PLACE)
+        broker.stop()
+        again = started()
+        async with Fetcher(to(again.bootstrap_servers)) as other:
+            other.seek(PLACE, 2)
+            await read(other, 2)
+            fetcher.seek(PLACE, 0)
+            assert values(await read(fetcher, 2))[:2] == [b"0", b"1"]
+        again.stop()
+
+    broker = started()
+    for number in range(4):
+        foreign.produce(broker.bootstrap_servers, "orders", [f"{number}"])
+    run(broker.bootstrap_servers, scene)
 
 
 def test_a_cluster_that_is_not_there_is_waited_for_but_not_asked_for_ever(tmp_path: Path) -> None:

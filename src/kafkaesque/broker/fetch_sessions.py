@@ -8,6 +8,7 @@ moved.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from random import randint
 from typing import TypeAlias
 from uuid import UUID
 
@@ -17,7 +18,7 @@ from kafkaesque.protocol.schema import ZERO_UUID
 from kafkaesque.types import Clock
 
 _INITIAL, _FINAL = 0, -1
-_MAX_EPOCH = 2**31 - 1
+_MAX_ID = _MAX_EPOCH = 2**31 - 1
 _EVICTABLE_AFTER_MS = 120_000
 
 Key: TypeAlias = tuple[str, int, int]
@@ -89,7 +90,6 @@ class FetchSessions:
         self._slots = slots
         self._clock = clock
         self._sessions: dict[int, Session] = {}
-        self._next_id = 1
 
     def resolve(self, request: FetchRequest) -> Session:
         """The session that this request starts, continues, or goes without."""
@@ -122,10 +122,15 @@ class FetchSessions:
         now_ms = self._clock()
         if len(self._sessions) >= self._slots and not self._evict(now_ms):
             return Session()
-        session = Session(id=self._next_id, used_ms=now_ms)
-        self._next_id = 1 if self._next_id == _MAX_EPOCH else self._next_id + 1
+        session = Session(id=self._new_id(), used_ms=now_ms)
         self._sessions[session.id] = session
         return session
+
+    def _new_id(self) -> int:
+        """By chance: whoever comes back after a restart must not find the session of another."""
+        while (number := randint(1, _MAX_ID)) in self._sessions:
+            pass
+        return number
 
     def _evict(self, now_ms: int) -> bool:
         oldest = min(self._sessions.values(), key=lambda session: session.used_ms, default=None)

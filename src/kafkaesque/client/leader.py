@@ -48,6 +48,8 @@ class Leader:
         try:
             if self._link is None or self._link.is_closed:
                 self._link = await Link.open(self.broker, self._connection)
+                # A broker that was restarted may have given the session's number to another.
+                self.session.restart()
             if len(self.session):  # All may have been forgotten while the link was opened.
                 request = self.session.request()
                 response = await self._link.ask(

@@ -83,6 +83,14 @@ def test_without_room_a_fetch_goes_without_a_session() -> None:
     assert refused(sessions, request(first, 1)) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
+def test_a_broker_that_starts_anew_gives_other_numbers() -> None:
+    def numbers() -> set[int]:
+        sessions = FetchSessions(10, Now())
+        return {sessions.resolve(request(0, 0, a=1)).id for _ in range(10)}
+
+    assert len(numbers() | numbers()) == 20
+
+
 def test_a_session_does_not_mix_names_and_ids() -> None:
     sessions = FetchSessions(10, Now())
     session_id = sessions.resolve(request(0, 0, a=1)).id
