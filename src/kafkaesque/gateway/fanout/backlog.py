@@ -5,7 +5,7 @@ each key; both at most `limit`. What is not kept is missed, and is reported as r
 such that every match inside was not delivered, and none outside was lost:
 
     matches of a partition   5  7  9 12 15 20      kept: 9, 20
-    taken: missed [5, 8], 9, missed [10, 15], 20
+    taken: missed 2 in [5, 8], 9, missed 2 in [10, 19], 20
 
 Matches come in the order of their offsets in each partition, and are taken in the order in which
 they came, each after what was missed before it: a client that is cut off anywhere in between knows
@@ -20,7 +20,7 @@ from kafkaesque.gateway.fanout.ring import Ring
 
 
 class Missed(NamedTuple):
-    """From offset to offset, both included. The matches of a span are told with its first part."""
+    """From offset to offset, both included: so many matches."""
 
     partition: int
     first: int
@@ -28,30 +28,37 @@ class Missed(NamedTuple):
     matches: int
 
 
-class _Span:
-    """What is missed in one partition and not reported: between two offsets, so many matches."""
+class _Part:
+    """One partition: how many matches have come, and how many of them were taken or reported."""
 
-    __slots__ = ("first", "last", "matches")
+    __slots__ = ("come", "first", "last", "settled")
 
     def __init__(self, offset: int) -> None:
         self.first = self.last = offset
-        self.matches = 1
+        """What lies between is not settled, unless `first` is past `last`."""
+        self.come = self.settled = 0
 
-    def add(self, offset: int) -> None:
-        self.first = min(self.first, offset)
-        self.last = max(self.last, offset)
-        self.matches += 1
+    def add(self, offset: int) -> int:
+        """A match has come: the how manieth."""
+        self.last = offset
+        self.come += 1
+        return self.come
+
+    def settle(self, last: int, number: int) -> None:
+        """All matches up to an offset: so many since the beginning."""
+        self.settled, self.first = number, last + 1
 
 
 class Backlog:
-    __slots__ = ("_conflates", "_entries", "_limit", "_ring", "_spans")
+    __slots__ = ("_conflates", "_entries", "_limit", "_parts", "_ring")
 
     def __init__(self, ring: Ring, limit: int, conflates: bool) -> None:
         self._ring = ring
         self._limit = limit
         self._conflates = conflates
-        self._entries: dict[object, Delivery] = {}
-        self._spans: dict[int, _Span] = {}
+        self._entries: dict[object, tuple[Delivery, int]] = {}
+        """Each with the number of its match: numbers that are left out were missed."""
+        self._parts: dict[int, _Part] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -59,7 +66,7 @@ class Backlog:
     @property
     def is_settled(self) -> bool:
         """Nothing to send, nothing to report."""
-        return not self._entries and not self._spans
+        return not self._parts
 
     def hold(self, delivery: Delivery) -> bool:
         """Keep it; whether an older one is missed because of that."""
@@ -69,11 +76,14 @@ class Backlog:
         if older is None and len(self._entries) >= self._limit:
             older = self._entries.pop(next(iter(self._entries)))
         if older is not None:
-            self._miss(older)
+            older[0].waiting -= 1
             self._ring.sweep()
         delivery.waiting += 1
         self._ring.keep(delivery)
-        self._entries[key] = delivery
+        part = self._parts.get(delivery.partition)
+        if part is None:
+            part = self._parts[delivery.partition] = _Part(delivery.offset)
+        self._entries[key] = delivery, part.add(delivery.offset)
         return older is not None
 
     def take(self, max_bytes: int) -> list[Missed | Delivery]:
@@ -81,55 +91,39 @@ class Backlog:
         taken: list[Missed | Delivery] = []
         size = 0
         while self._entries and size < max_bytes:
-            delivery = self._entries.pop(next(iter(self._entries)))
-            if delivery.record is None:
-                self._miss(delivery)
-                continue
-            if self._spans:
-                taken += self._missed_before(delivery)
+            delivery, number = self._entries.pop(next(iter(self._entries)))
             delivery.waiting -= 1
+            if delivery.record is None:
+                continue
+            self._tell_missed(taken, delivery.partition, delivery.offset - 1, number - 1)
+            self._parts[delivery.partition].settle(delivery.offset, number)
             size += delivery.size
             taken.append(delivery)
         if not self._entries:
-            taken += [
-                Missed(partition, span.first, span.last, span.matches)
-                for partition, span in self._spans.items()
-            ]
-            self._spans.clear()
+            for partition, part in self._parts.items():
+                self._tell_missed(taken, partition, part.last, part.come)
+            self._parts.clear()
         return taken
 
     def clear(self) -> None:
         """The subscription is over."""
-        for delivery in self._entries.values():
+        for delivery, _ in self._entries.values():
             delivery.waiting -= 1
         self._entries.clear()
 
     def first_offsets(self) -> dict[int, int]:
         """Where to go on, in each partition that has something not reported or not taken."""
-        firsts = {partition: span.first for partition, span in self._spans.items()}
-        for delivery in self._entries.values():
-            known = firsts.get(delivery.partition, delivery.offset)
-            firsts[delivery.partition] = min(known, delivery.offset)
-        return firsts
+        return {
+            partition: part.first
+            for partition, part in self._parts.items()
+            if part.settled < part.come
+        }
 
-    def _miss(self, delivery: Delivery) -> None:
-        delivery.waiting -= 1
-        span = self._spans.get(delivery.partition)
-        if span is None:
-            self._spans[delivery.partition] = _Span(delivery.offset)
-        else:
-            span.add(delivery.offset)
-
-    def _missed_before(self, delivery: Delivery) -> list[Missed]:
-        partition, offset = delivery.partition, delivery.offset
-        span = self._spans.get(partition)
-        if span is None:
-            return []
-        found = []
-        if span.first < offset:
-            found.append(Missed(partition, span.first, min(offset - 1, span.last), span.matches))
-            span.matches = 0
-        span.first = max(span.first, offset + 1)
-        if span.first > span.last:
-            del self._spans[partition]
-        return found
+    def _tell_missed(
+        self, taken: list[Missed | Delivery], partition: int, last: int, number: int
+    ) -> None:
+        """What was missed up to an offset, if anything: so many matches have come by then."""
+        part = self._parts[partition]
+        if matches := number - part.settled:
+            taken.append(Missed(partition, part.first, last, matches))
+            part.settle(last, number)
