@@ -41,6 +41,7 @@ def work(spark: SparkSession, directory: Path) -> dict[str, Any]:
     return {
         "read": list(read),
         "zone": zone,
+        "sockets": spark.conf.get("spark.python.unix.domain.socket.enabled"),
         "lake": of_no_lake(spark),
         "parents": parents_of_workers(spark),
     }

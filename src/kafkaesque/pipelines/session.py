@@ -19,7 +19,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,16 +74,18 @@ def session(
             java = find_java()
             _start_forks(java, master, settings)
             try:
-                with _python():
+                with _python(settings):
                     gateway = _gateway(java, master, settings, aot_output)
             except BaseException:
                 _end_forks()
                 raise
             SparkContext._ensure_initialized(gateway=gateway)
+        if _forks is not None:
+            settings = {**_forks.settings, **settings}
         builder = SparkSession.builder.appName(app_name).master(master)
         for name, value in settings.items():
             builder = builder.config(name, value)
-        with _python():
+        with _python(settings):
             found = builder.getOrCreate()
         if local_cores(master) is None:
             found.sparkContext.addPyFile(str(packed()))
@@ -173,14 +175,22 @@ def _warehouse() -> str:
     return directory
 
 
+def pythons(settings: Mapping[str, str]) -> dict[str, str]:
+    """The Python of the workers and the driver's, as Spark's own scripts choose them."""
+    workers = settings.get("spark.pyspark.python")
+    drivers = settings.get("spark.pyspark.driver.python", workers)
+    python = workers or os.environ.get("PYSPARK_PYTHON", sys.executable)
+    return {
+        "PYSPARK_PYTHON": python,
+        "PYSPARK_DRIVER_PYTHON": drivers or os.environ.get("PYSPARK_DRIVER_PYTHON", python),
+    }
+
+
 def _start_forks(java: Java, master: str, settings: Mapping[str, str]) -> None:
     """Unless the Python processes are elsewhere, or of another Python."""
     global _forks
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", os.environ["PYSPARK_PYTHON"])
     is_ours = (
-        os.environ["PYSPARK_PYTHON"] == os.environ["PYSPARK_DRIVER_PYTHON"] == sys.executable
-        and not settings.keys() & {"spark.pyspark.python", "spark.pyspark.driver.python"}
+        set(pythons(settings).values()) == {sys.executable}
         and local_cores(master) is not None
         and is_plain(master)
     )
@@ -194,11 +204,11 @@ def _end_forks() -> None:
         ending.end()
 
 
-def _python() -> AbstractContextManager[None]:
+def _python(settings: Mapping[str, str]) -> AbstractContextManager[None]:
     """Meanwhile, what Spark takes for its Python."""
     if _forks is None:
-        return nullcontext()
-    return _environ(PYSPARK_PYTHON=str(_forks.python), PYSPARK_DRIVER_PYTHON=str(_forks.python))
+        return _environ(**pythons(settings))
+    return _environ(**dict.fromkeys(pythons(settings), str(_forks.python)))
 
 
 def _gateway(

@@ -1,10 +1,13 @@
 """What a forked process may be, and where it looks for modules."""
 
 import sys
+from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
 from kafkaesque.pipelines.forking.asking import Request
+from kafkaesque.pipelines.forking.forks import talking_in
 from kafkaesque.pipelines.forking.server import exit_code_of, fits, search_path, shown_name
 
 SERVERS = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "HOME": "/home/a"}
@@ -75,3 +78,10 @@ def test_a_process_is_shown_by_what_it_does(words: list[str], shown: str) -> Non
 @pytest.mark.parametrize(("told", "code"), [(None, 0), (0, 0), (3, 3), (-1, 255), ("why", 1)])
 def test_how_a_process_ends_is_read_as_python_does(told: int | str | None, code: int) -> None:
     assert exit_code_of(SystemExit(told)) == code
+
+
+def test_spark_has_sockets_where_their_paths_have_room() -> None:
+    room = 107 - len(f"/.{uuid4()}.sock")
+    short, long = (Path("/" + "d" * length) for length in (room - 1, room))
+    assert talking_in(short)["spark.python.unix.domain.socket.dir"] == str(short)
+    assert talking_in(long) == {}

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from kafkaesque.pipelines.doctor import fits
-from kafkaesque.pipelines.session import defaults, local_cores
+from kafkaesque.pipelines.session import defaults, local_cores, pythons
 from kafkaesque.pipelines.starting.command import is_plain
 
 
@@ -74,3 +74,35 @@ def test_loading_the_commands_does_not_load_pyspark() -> None:
     code = "import sys, kafkaesque.cli.pipeline.app; print('pyspark' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+OTHER, THIRD = "/opt/other/bin/python", "/opt/third/bin/python"
+
+
+@pytest.mark.parametrize(
+    ("settings", "environ", "workers", "drivers"),
+    [
+        ({}, {}, sys.executable, sys.executable),
+        ({}, {"PYSPARK_PYTHON": OTHER}, OTHER, OTHER),
+        ({}, {"PYSPARK_DRIVER_PYTHON": OTHER}, sys.executable, OTHER),
+        ({"spark.pyspark.python": THIRD}, {"PYSPARK_PYTHON": OTHER}, THIRD, THIRD),
+        ({"spark.pyspark.driver.python": THIRD}, {"PYSPARK_PYTHON": OTHER}, OTHER, THIRD),
+        (
+            {"spark.pyspark.python": THIRD, "spark.pyspark.driver.python": OTHER},
+            {"PYSPARK_DRIVER_PYTHON": THIRD},
+            *(THIRD, OTHER),
+        ),
+    ],
+)
+def test_the_python_of_the_processes_is_chosen_as_spark_does(
+    settings: dict[str, str],
+    environ: dict[str, str],
+    workers: str,
+    drivers: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    assert list(pythons(settings).values()) == [workers, drivers]

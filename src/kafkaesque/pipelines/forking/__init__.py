@@ -7,11 +7,11 @@ a processor before the first row.
     session.py ── starts ──► server.py, which loads all that once, while the JVM starts
         │                        │ forks, from then on
         ▼                        ▼
-       JVM ── starts ──► python.py ◄── says how it ended ── the process that Spark meant to start
+       JVM ── starts ──► asking.py ◄── says how it ended ── the process that Spark meant to start
 
     forks.py   the server's life, seen from the driver, and the script that Spark takes for Python
-    message.py what python.py and the server say to each other
+    asking.py  what that script runs, and what it and the server say to each other
 
-Where there is no server (another machine, another system, it was killed), python.py turns into the
+Where there is no server (another machine, another system, it was killed), asking.py turns into the
 Python that was meant, which is slower and otherwise the same. Above: session.py.
 """

@@ -6,6 +6,7 @@ directory with the socket is the user's alone, and goes with the server.
 
     kafkaesque-python-…/socket     where asking.py asks
     kafkaesque-python-…/python     what Spark takes for its Python: a script that starts asking.py
+    kafkaesque-python-…/.….sock    by which Spark and what was forked talk, where it has room
 Above: session.py. Below: server.py, asking.py.
 """
 
@@ -32,6 +33,8 @@ ONE_THREAD: Final = {
 in as many as a task has cores: one.)"""
 
 SOCKET: Final = "socket"
+_LONGEST_PATH = 107
+_SPARKS_NAME = len("/.01234567-89ab-cdef-0123-456789abcdef.sock")
 _SERVER = "kafkaesque.pipelines.forking.server"
 _SCRIPT = """\
 #!/bin/sh
@@ -45,6 +48,11 @@ class Forks:
 
     process: subprocess.Popen[bytes]
     python: Path
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What else Spark is to be told."""
+        return talking_in(self.python.parent)
 
     def end(self) -> None:
         assert self.process.stdin is not None
@@ -68,6 +76,16 @@ def start(environ: Mapping[str, str]) -> Forks | None:
     except OSError:
         shutil.rmtree(directory, ignore_errors=True)
         return None
+
+
+def talking_in(directory: Path) -> dict[str, str]:
+    """So that rows come by sockets in there, for a tenth less than by TCP, if their paths fit."""
+    if len(os.fsencode(directory)) + _SPARKS_NAME > _LONGEST_PATH:
+        return {}
+    return {
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.python.unix.domain.socket.dir": str(directory),
+    }
 
 
 def _script(directory: Path) -> Path:
