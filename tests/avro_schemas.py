@@ -131,11 +131,14 @@ def _record(draw: st.DrawFn, names: _Names, depth: int) -> dict[str, Any]:
 def _union(draw: st.DrawFn, names: _Names, depth: int) -> Any:
     branches: dict[str, Any] = {}
     for _ in range(draw(st.integers(1, 4))):
+        before = len(names.done)
         branch = _schema(draw, names, depth, union=False)
-        branches.setdefault(branch_name(branch), branch)
-    # A branch that was left out may have defined a type that a later branch names.
-    kept = [branch for branch in branches.values() if not isinstance(branch, str)]
-    return kept + [branch for branch in branches.values() if isinstance(branch, str)]
+        if branch_name(branch) in branches:
+            # It is left out, and nobody can name what it has defined.
+            del names.done[before:]
+        else:
+            branches[branch_name(branch)] = branch
+    return list(branches.values())
 
 
 def _optional(draw: st.DrawFn, names: _Names, depth: int) -> Any:
