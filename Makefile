@@ -53,9 +53,10 @@ format: $(READY)
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-# Two processes: half of the tests wait for something most of the time.
+# Two processes: half of the tests wait for something most of the time. If one of them crashes, that
+# is the end: with another in its place xdist would wait for ever.
 test: $(READY) $(BROWSER)
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart=0
 
 compat: $(READY) $(BROWSER)
 	$(BIN)/pytest -m compat tests/compat
