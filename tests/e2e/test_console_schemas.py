@@ -75,7 +75,7 @@ def test_subjects_are_listed_and_one_is_registered_from_the_page(
 ) -> None:
     subject, new = subject_of_two(theirs), foreign.name("orders") + "-value"
     page.goto("/")
-    page.get_by_role("link", name="Schemas").click()
+    page.get_by_role("link", name="Schemas", exact=True).click()
     row = page.locator(f"[data-row='{subject}']")
     expect(row.locator("[data-cell=type]")).to_have_text("Avro")
     expect(row.locator("[data-cell=versions]")).to_have_text("2")
@@ -227,6 +227,6 @@ def test_a_registry_that_is_away_is_told_of_and_records_are_their_bytes(
         start_tail(page)
         expect(page.locator(f"{RECORDS} [data-cell=value]")).to_contain_text("0x 00 00")
         expect(page.locator(".k-note")).to_contain_text("no schema registry answers")
-        page.get_by_role("link", name="Schemas").click()
+        page.get_by_role("link", name="Schemas", exact=True).click()
         expect(page.get_by_role("alert").filter(has_text="no schema registry")).to_be_visible()
         assert console.log == ""
