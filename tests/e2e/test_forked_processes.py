@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -127,6 +128,37 @@ def test_a_forked_process_is_what_was_asked_for(server: Forks, place: Path) -> N
         "read": "heard",
         "shown": "telling",
     }
+
+
+@pytest.mark.parametrize("module", ["pyspark.worker", "pyspark.sql.worker.create_data_source"])
+def test_a_worker_on_whom_spark_hangs_up_ends_in_silence(
+    server: Forks, place: Path, module: str
+) -> None:
+    """Spark's daemon says by which socket it can be reached, and its worker who it is."""
+    by_sockets = {
+        "PYTHON_UNIX_DOMAIN_ENABLED": "true",
+        "PYTHON_WORKER_FACTORY_SOCK_DIR": str(server.python.parent),
+        "SPARK_REUSE_WORKER": "1",
+        "PYTHON_DAEMON_KILL_WORKER_ON_FLUSH_FAILURE": "true",
+    }
+    command = [str(server.python), "-m", "pyspark.daemon", module]
+    daemon = subprocess.Popen(
+        command,
+        env={**SEEDED, **by_sockets},
+        cwd=place,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert daemon.stdout is not None
+    (length,) = struct.unpack(">i", daemon.stdout.read(4))
+    with socket.socket(socket.AF_UNIX) as spark:
+        spark.connect(daemon.stdout.read(length))
+        (worker,) = struct.unpack(">i", spark.recv(4, socket.MSG_WAITALL))
+        assert worker in {each.pid for each in running()}
+    until(lambda: worker not in {each.pid for each in running()})
+    _, said = daemon.communicate()
+    assert said == b""
 
 
 def test_what_fits_no_fork_has_a_python_of_its_own(server: Forks, place: Path) -> None:

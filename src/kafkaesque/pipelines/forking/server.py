@@ -63,6 +63,7 @@ THEN: Final = (
 )
 """Loaded as soon as nobody asks."""
 
+_DAEMON = "pyspark.daemon"
 _READ_AT_START = ("PYTHON", "LD_", "OMP_", "OPENBLAS_", "MKL_", "ARROW_", "JE_ARROW_", "MALLOC_")
 _NOT_READ = ("PYTHON_", "PYTHONPATH", "PYTHONUNBUFFERED")
 """Spark's own, and what can be had later as well."""
@@ -214,7 +215,7 @@ def search_path(request: Request, own: Sequence[str]) -> list[str]:
 
 def shown_name(module: str, arguments: Sequence[str]) -> str:
     """What it does. (Linux keeps 15 letters.) A daemon of Spark's is named for its workers."""
-    doing = arguments[0] if module == "pyspark.daemon" and arguments else module
+    doing = arguments[0] if module == _DAEMON and arguments else module
     return doing.rpartition(".")[2].removeprefix("python_")
 
 
@@ -229,9 +230,39 @@ def become(request: Request) -> None:
         # As `ps` and `top` show it: all of them have the server's command line.
         Path("/proc/self/comm").write_text(shown_name(module, arguments))
     sys.argv = [module, *arguments]
+    if module == _DAEMON:
+        become_daemon()
+        return
     # It has perhaps been loaded; now it is run.
     sys.modules.pop(module, None)
     runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def become_daemon() -> None:
+    """Spark's own, which forks a worker for whoever connects.
+
+    Spark hangs up on a worker that has had nothing to do for a minute. By a Unix socket that worker
+    cannot say that it has heard so, and would say this on stderr, at length: it ends in silence.
+    """
+    from pyspark import daemon
+
+    work = daemon.worker
+
+    def work_or_end(sock: socket.socket, authenticated: bool) -> int:
+        if has_hung_up(sock):
+            os._exit(0)
+        return work(sock, authenticated)
+
+    daemon.worker = work_or_end
+    daemon.manager()
+
+
+def has_hung_up(connection: socket.socket) -> bool:
+    """Waits for whatever comes next."""
+    try:
+        return not connection.recv(1, socket.MSG_PEEK)
+    except OSError:
+        return True
 
 
 def _reseed() -> None:
