@@ -161,6 +161,33 @@ def test_a_worker_on_whom_spark_hangs_up_ends_in_silence(
     assert said == b""
 
 
+@pytest.mark.parametrize(
+    "module",
+    [
+        "pyspark.sql.streaming.python_streaming_source_runner",
+        "pyspark.sql.worker.plan_data_source_read",
+    ],
+)
+def test_so_does_one_that_has_come_to_spark(server: Forks, place: Path, module: str) -> None:
+    path = server.python.parent / ".spark.sock"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        runner = subprocess.Popen(
+            [server.python, "-m", module],
+            env={**SEEDED, "PYTHON_WORKER_FACTORY_SOCK_PATH": str(path)},
+            cwd=place,
+            stderr=subprocess.PIPE,
+        )
+        spark, _ = listener.accept()
+        with spark:
+            spark.recv(4, socket.MSG_WAITALL)
+        _, said = runner.communicate()
+    path.unlink()
+    assert runner.returncode == 1
+    assert said == b""
+
+
 def test_what_fits_no_fork_has_a_python_of_its_own(server: Forks, place: Path) -> None:
     found, _ = told(server, place, PYTHONHASHSEED="1")
     assert found["seed"] == "1"

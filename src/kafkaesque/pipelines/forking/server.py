@@ -235,7 +235,12 @@ def become(request: Request) -> None:
         return
     # It has perhaps been loaded; now it is run.
     sys.modules.pop(module, None)
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except BrokenPipeError:
+        if not module.startswith("pyspark."):
+            raise
+        sys.exit(1)  # Spark has hung up: it wants no answer.
 
 
 def become_daemon() -> None:
