@@ -33,6 +33,7 @@ def test_each_part_is_told_where_the_broker_is_and_where_to_listen() -> None:
     assert {"8083", "8084", "http://localhost:*", "http://127.0.0.1:*"} <= set(programs["fanout"])
     assert programs["console"][-4:] == ("--fanout", "http://127.0.0.1:8083", *schemas)
     assert programs["avro ticks"] == (*programs["ticks"], "--avro", *schemas)
+    assert "--seed" in programs["ticks"], "else a stock has another price in each topic"
     assert set(schemas) <= set(programs["stocks"])
 
 

@@ -15,6 +15,8 @@ from kafkaesque.client.connection import Address
 
 _TAKEN_CORES = 2
 _OWN_PAGES = ("--origin", "http://127.0.0.1:*", "--origin", "http://localhost:*")
+# Both topics get the same ticks: a stock has one price, and candles are made of the two together.
+_SEED = ("--seed", "1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ def others(platform: Platform) -> Iterator[Program]:
         args = ("fanout", *to_it, *_on(platform.fanout_port), *tcp, *schemas, *how)
         yield Program("fanout", args, "kafkaesque fanout on")
     if platform.rate is not None:
-        args = ("demo", "ticks", *to_it, "--rate", str(platform.rate))
+        args = ("demo", "ticks", *to_it, "--rate", str(platform.rate), *_SEED)
         yield Program("ticks", args, "kafkaesque demo sends")
         if schemas:
             yield Program("avro ticks", (*args, "--avro", *schemas), "kafkaesque demo sends")
