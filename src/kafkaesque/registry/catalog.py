@@ -145,9 +145,6 @@ class Catalog:
         places = self.places(context, schema_id)
         return places[0].schema if places else None
 
-    def by_guid(self, guid: str) -> Schema | None:
-        return next(iter(list(self._guids.get(guid, {}).values())), None)
-
     def ids_of(self, guid: str) -> list[tuple[str, int]]:
         """By context."""
         return list(self._guids.get(guid, ()))

@@ -69,10 +69,6 @@ def mode_not_set(subject: str) -> ProblemError:
     return ProblemError(40409, f"Subject '{subject}' does not have subject-level mode configured")
 
 
-def association_not_found(resource: str) -> ProblemError:
-    return ProblemError(40410, f"Association for '{resource}' not found.")
-
-
 def incompatible(subject: str, reasons: Sequence[str]) -> ProblemError:
     return ProblemError(
         40901,
@@ -162,10 +158,6 @@ def schema_too_large(reason: str) -> ProblemError:
 
 def context_not_empty(context: str) -> ProblemError:
     return ProblemError(42211, f"The specified context '{context}' is not empty.")
-
-
-def invalid_rule_set(reason: str) -> ProblemError:
-    return ProblemError(42210, f"Invalid rule set: {reason}")
 
 
 def invalid_association(field: str, reason: str) -> ProblemError:

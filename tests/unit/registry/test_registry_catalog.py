@@ -60,7 +60,7 @@ def test_an_id_is_never_given_again() -> None:
     catalog = filled(version("s", 1, 7))
     catalog.apply(to.VersionRemoved("s", 1))
     assert catalog.schema(".", 7) is None
-    assert catalog.by_guid(version("s", 1, 7).schema.guid) is None
+    assert catalog.ids_of(version("s", 1, 7).schema.guid) == []
     assert catalog.highest_id(".") == 7
     catalog.apply(to.HighestIds({".": 5, ".eu": 9}))
     assert (catalog.highest_id("."), catalog.highest_id(".eu")) == (7, 9)
