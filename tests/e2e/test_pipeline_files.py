@@ -91,6 +91,7 @@ def test_new_check_run_kill_resume_stop(tmp_path: Path, brokers: str) -> None:
         status = user.status("prices")
         assert status["state"] == "running"
         assert status["queries"][0]["rows_in"] == 15
+        assert status["queries"][0]["sink"] == "prices_result"
         stopped = user.pipeline("stop", "prices", "--brokers", brokers)
         assert stopped.returncode == 0, stopped.stderr
         assert process.wait(60) == 0

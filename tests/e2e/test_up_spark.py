@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 from tests import foreign
 from tests.console_page import open_browser, watched_page
 from tests.pipeline_status import status_of
@@ -35,6 +36,9 @@ def test_ticks_become_candles_that_move_and_the_pipeline_can_be_stopped_and_star
             foreign.until(lambda: last_count(up) > before, 60)
 
             page.goto("/pipelines")
+            route = "stock_json_topic, stock_avro_topic → stock_ohlc"
+            shown = page.locator('[data-row="candles"] [data-cell="route"]')
+            expect(shown).to_have_text(route)
             page.get_by_role("button", name="Stop").click()
             page.get_by_role("button", name="Stop it").click()
             foreign.until(lambda: status_of(up.bootstrap, "stocks").state == "stopped", 60)

@@ -77,7 +77,7 @@ def start(
             **{f"{CATALOG}{key}": text for key, text in lake.settings},
         )
         checkpoints = f"{context.checkpoints}/{table.metadata.table_uuid}"
-        started.append(replace(context, checkpoints=checkpoints).start(writer, topic))
+        started.append(replace(context, checkpoints=checkpoints).start(writer, topic, to=name))
     return started
 
 

@@ -9,7 +9,7 @@ Each query has a name of its own in the pipeline, and under it a checkpoint and 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kafkaesque.client.connection import Connection
@@ -33,6 +33,8 @@ class Context:
     registry: str | None = None
     once: bool = False
     interval: str = "1 second"
+    destinations: dict[str, str] = field(default_factory=dict)
+    """Where each query writes, for people to read: of most sinks Spark knows the class alone."""
 
     @property
     def cluster(self) -> dict[str, str]:
@@ -49,8 +51,13 @@ class Context:
     def checkpoint(self, query: str) -> str:
         return f"{self.checkpoints}/{query}"
 
-    def start(self, writer: "DataStreamWriter", query: str) -> "StreamingQuery":
+    def start(
+        self, writer: "DataStreamWriter", query: str, *, to: str | None = None
+    ) -> "StreamingQuery":
+        """`to` is what `pipeline status` and the console say that it writes to."""
         make_active(self.spark)
+        if to is not None:
+            self.destinations[query] = to
         named = writer.queryName(f"{self.name}.{query}")
         placed = named.option("checkpointLocation", self.checkpoint(query))
         if self.once:

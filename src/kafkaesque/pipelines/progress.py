@@ -20,10 +20,12 @@ Offsets: TypeAlias = dict[str, dict[str, int]]
 
 
 class Tally:
-    """What the reports of a query come to, from its start on, and over restarts."""
+    """What the reports of a query come to, from its start on, and over restarts. `to`: where it
+    writes, if that is known better than Spark says it."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, to: str | None = None) -> None:
         self.status = QueryStatus(name)
+        self._to = to
 
     def add(self, reports: Sequence[Report]) -> bool:
         """Those that are new among them; whether there were any."""
@@ -67,7 +69,7 @@ class Tally:
             behind=_behind(sources),
             rate_in=0.0 if idle and self.status.rate_in is not None else self.status.rate_in,
             source=", ".join(map(_name, sources)),
-            sink=str(report["sink"]["description"]),
+            sink=self._to or str(report["sink"]["description"]),
         )
 
 

@@ -137,11 +137,12 @@ class Runner:
     @contextmanager
     def _queries(self) -> "Iterator[list[StreamingQuery]]":
         spark = self._session()
-        queries = list(self.job.start(self.job.context(spark)))
+        context = self.job.context(spark)
+        queries = list(self.job.start(context))
         try:
             for query in queries:
                 name = str(query.name).removeprefix(f"{self.job.name}.")
-                self._tallies.setdefault(str(query.id), Tally(name))
+                self._tallies.setdefault(str(query.id), Tally(name, context.destinations.get(name)))
             yield queries
         finally:
             # Also those that the pipeline started before it failed.

@@ -64,14 +64,15 @@ class TopicSink:
         records = self._records(frame)
         if mode == "append":
             writer = records.writeStream.format("kafkaesque").options(**given)
-            return context.start(writer, query)
+            return context.start(writer, query, to=self.topic)
 
         def write(batch: "DataFrame", _: int) -> None:
             # The sink sees for itself which batch of which query it is, and writes it once.
             batch.write.format("kafkaesque").options(**given).mode("append").save()
 
         # Spark lets no sink that is written in Python have a stream in another mode.
-        return context.start(records.writeStream.foreachBatch(write).outputMode(mode), query)
+        writer = records.writeStream.foreachBatch(write).outputMode(mode)
+        return context.start(writer, query, to=self.topic)
 
     def _records(self, frame: "DataFrame") -> "DataFrame":
         from pyspark.sql import functions as sql
@@ -114,7 +115,7 @@ class LakeSink:
             **self.options,
         }
         writer = frame.writeStream.format("kafkaesque_lake").options(**given)
-        return context.start(writer, query)
+        return context.start(writer, query, to=self.table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,7 @@ class TableSink:
         from kafkaesque.pipelines.upsert import table_writer
 
         writer = table_writer(frame, to=self.target, table=self.table, key=self.key)
-        return context.start(writer.outputMode(mode), query)
+        return context.start(writer.outputMode(mode), query, to=self.table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,4 +165,4 @@ class SparkSink:
         writer = frame.writeStream.format(self.format).options(**self.options).outputMode(mode)
         if self.path is not None:
             writer = writer.option("path", self.path)
-        return context.start(writer, query)
+        return context.start(writer, query, to=self.path or self.format)

@@ -93,7 +93,7 @@ def start(
             lambda batch: column_types(batch.schema.field("value").type),
             refuse,
         )
-    return [context.start(events.writeStream.foreachBatch(write), "rows")]
+    return [context.start(events.writeStream.foreachBatch(write), "rows", to=table)]
 
 
 def table_writer(

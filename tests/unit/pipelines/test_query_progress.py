@@ -52,6 +52,12 @@ def test_a_status_says_what_holds_now() -> None:
     assert status.watermark_ms == 1_794_795_610_348
 
 
+def test_who_knows_better_than_spark_where_a_query_writes_says_so() -> None:
+    tally = Tally("candles", "stock_ohlc")
+    tally.add([report(0, 100, sink={"description": "ForeachBatchSink"})])
+    assert tally.status.sink == "stock_ohlc"
+
+
 def test_a_batch_without_rows_keeps_the_last_times_but_nothing_comes_in() -> None:
     tally = Tally("candles")
     idle = report(1, 0, processedRowsPerSecond=0.0, durationMs={"triggerExecution": 3})

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 PARTITIONS: Final = 3
 """Of topics that are made."""
-FIRST_BATCH_S: Final = 60.0
 BEGIN_S: Final = 30.0
 
 
@@ -70,7 +69,8 @@ def start_candles(context: Context, stocks: Stocks) -> "StreamingQuery":
         to_topic.mode("append").save()
 
     # Spark lets no sink that is written in Python have a stream in update mode.
-    query = context.start(rows.writeStream.foreachBatch(write).outputMode("update"), "candles")
+    writer = rows.writeStream.foreachBatch(write).outputMode("update")
+    query = context.start(writer, "candles", to=stocks.candles)
     place, sender = context.checkpoint("candles"), partial(send, context, stocks)
     return LookedAfter(query, context.spark, place, sender, once=context.once)
 
@@ -79,27 +79,21 @@ def start_sliding(context: Context, stocks: Stocks) -> "StreamingQuery":
     windows = closed(sliding(minutes(context, stocks, "sliding"))).where("window = '5m'")
     writer = records(windows).writeStream.format("kafkaesque").options(**context.cluster)
     writer.options(topic=stocks.candles, writerId=f"{context.name}.sliding.sink")
-    return context.start(writer.option("markColumn", "end").outputMode("append"), "sliding")
+    writer.option("markColumn", "end").outputMode("append")
+    return context.start(writer, "sliding", to=stocks.candles)
 
 
 def start_closed(context: Context, stocks: Stocks, warehouse: str) -> "StreamingQuery":
     windows = closed(sliding(minutes(context, stocks, "closed")))
     writer = windows.writeStream.format("kafkaesque_lake").option("warehouse", warehouse)
     writer.options(table=stocks.table, writerId=f"{context.name}.closed", markColumn="end")
-    return context.start(writer.outputMode("append"), "closed")
+    return context.start(writer.outputMode("append"), "closed", to=stocks.table)
 
 
 def minutes(context: Context, stocks: Stocks, query: str) -> "DataFrame":
     ticks = usable(read(context, stocks, query))
     second = max(stocks.json_topic, stocks.avro_topic)
     return candles(ticks.withWatermark("event_time", stocks.delay), second)
-
-
-def _wait_for_its_first_batch(query: "StreamingQuery") -> None:
-    """Somebody looks at the chart and waits: what is closed in minutes can begin a little later."""
-    until_s = time.monotonic() + FIRST_BATCH_S
-    while query.isActive and query.lastProgress is None and time.monotonic() < until_s:
-        time.sleep(0.1)
 
 
 def make_topics(context: Context, stocks: Stocks) -> None:
