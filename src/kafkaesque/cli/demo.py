@@ -3,14 +3,13 @@
 Works with any cluster. Below: demo/, imported on use because it loads librdkafka.
 """
 
-import sys
 import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kafkaesque.cli.connecting import ClusterCommand, cluster_commands, connection
-from kafkaesque.cli.output import CommandError
+from kafkaesque.cli.output import CommandError, tell
 from kafkaesque.cli.registry_options import (
     LOCAL,
     RegistryCa,
@@ -20,6 +19,7 @@ from kafkaesque.cli.registry_options import (
     RegistryUser,
     registry_client,
 )
+from kafkaesque.cli.status_line import StatusLine
 from kafkaesque.cli.stopping import StopRequest
 from kafkaesque.client.connection import ClusterError
 from kafkaesque.demo.pace import Pace
@@ -161,28 +161,29 @@ def _drain(sender: "Sender", stop: StopRequest) -> None:
 
 
 class _Progress:
-    """One line that is written over, on stderr if that is a terminal; then a summary on stdout."""
+    """How many were sent; then a summary on stdout."""
 
     def __init__(self) -> None:
-        self._is_shown = sys.stderr.isatty()
+        self._line = StatusLine()
         self._start_s = self._last_s = time.monotonic()
         self._last_count = 0
 
     def tell(self, sentence: str) -> None:
-        typer.echo(f"{self._erase}kafkaesque: {sentence}", err=True)
+        self._line.clear()
+        tell(sentence)
 
     def show(self, sender: "Sender") -> None:
         passed_s = time.monotonic() - self._last_s
-        if not self._is_shown or passed_s < 0.5:
+        if not self._line.is_on or passed_s < 0.5:
             return
         rate = (sender.delivered - self._last_count) / passed_s
         self._last_s, self._last_count = self._last_s + passed_s, sender.delivered
         line = f"{sender.delivered:,} ticks in {sender.topic}, {rate:,.0f}/s"
         waiting = f", {sender.waiting:,} waiting" if sender.waiting > rate + 1 else ""
-        typer.echo(f"{self._erase}{line}{waiting}", err=True, nl=False)
+        self._line.show(f"{line}{waiting}")
 
     def end(self, sender: "Sender") -> None:
-        typer.echo(self._erase, err=True, nl=False)
+        self._line.clear()
         passed_s = time.monotonic() - self._start_s
         typer.echo(f"sent {sender.delivered:,} ticks to {sender.topic} in {passed_s:.1f} s")
         if missing := sender.failed + sender.waiting:
@@ -190,7 +191,3 @@ class _Progress:
                 f"{missing:,} more were not acknowledged ({sender.reason or 'nothing answers'}): "
                 "see that the broker runs, with `kafkaesque topic list`"
             )
-
-    @property
-    def _erase(self) -> str:
-        return "\r\x1b[K" if self._is_shown else ""

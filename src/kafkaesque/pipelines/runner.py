@@ -43,6 +43,9 @@ TELL_S = 1.0
 BACKOFF = Backoff(first_s=1.0, most_s=30.0)
 RECENT = 100
 GRACE_S = 10.0
+"""How long a batch may take that is not cut off when a pipeline is stopped."""
+PATIENCE_S = 1.0
+"""How long nobody asks why it is not stopped yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +150,21 @@ class Runner:
         finally:
             # Also those that the pipeline started before it failed.
             for query in spark.streams.active:
-                _stop(query)
+                self._stop(query)
+
+    def _stop(self, query: "StreamingQuery") -> None:
+        """Between two batches, if that is soon: one that is cut off is only done again."""
+        since_s = time.monotonic()
+        is_told = False
+        while query.isActive and query.status["isTriggerActive"]:
+            waited_s = time.monotonic() - since_s
+            if waited_s > GRACE_S:
+                break
+            if waited_s > PATIENCE_S and not is_told:
+                self._tell(f"{query.name} ends its batch first, in {GRACE_S:.0f} s at the latest")
+                is_told = True
+            time.sleep(0.02)
+        query.stop()
 
     def _session(self) -> "SparkSession":
         """The one there is, or a new one: a JVM may have died under it."""
@@ -271,14 +288,6 @@ def _own_interrupts() -> Iterator[None]:
     finally:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, before)
-
-
-def _stop(query: "StreamingQuery") -> None:
-    """Between two batches, if that is soon: one that is cut off is only done again."""
-    until_s = time.monotonic() + GRACE_S
-    while query.isActive and query.status["isTriggerActive"] and time.monotonic() < until_s:
-        time.sleep(0.02)
-    query.stop()
 
 
 def _is_alive(spark: "SparkSession") -> bool:

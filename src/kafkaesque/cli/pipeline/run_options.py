@@ -2,10 +2,9 @@
 
 A command is given them by `cls=RunCommand`, beside those of a cluster (cli/connecting.py), and runs
 its pipeline with `run_pipeline(context, …)`. Above: run.py, stocks.py, archive.py, upsert.py,
-file.py. Below: pipelines/runner.py and preparing.py, imported on use.
+file.py. Below: progress.py; pipelines/runner.py and preparing.py, imported on use.
 """
 
-import sys
 from contextlib import nullcontext
 from enum import StrEnum
 from importlib.util import find_spec
@@ -17,12 +16,12 @@ from typer.core import TyperOption
 
 from kafkaesque.cli.connecting import ClusterCommand, connection
 from kafkaesque.cli.options import parse_pair
-from kafkaesque.cli.output import CommandError, tell
+from kafkaesque.cli.output import CommandError
+from kafkaesque.cli.pipeline.progress import Progress
 from kafkaesque.cli.registry_options import RegistryUrl
 from kafkaesque.cli.stopping import StopRequest
 
 if TYPE_CHECKING:
-    from kafkaesque.client.pipelines import PipelineStatus
     from kafkaesque.pipelines.context import Start
 
 CHECKPOINTS = Path("kafkaesque-pipelines")
@@ -84,59 +83,18 @@ def run_pipeline(context: typer.Context, start: "Start", name: str) -> None:
         conf=dict(parse_pair(each, "spark.driver.memory=2g") for each in given["conf"] or ()),
         stays=given["stay"],
     )
-    line = _Line()
+    progress = Progress()
     board = Board(cluster)
-    runner = Runner(job, board, is_asked_to_end=lambda: asked.asked, tell=line.tell, show=line.show)
+    runner = Runner(
+        job, board, is_asked_to_end=lambda: asked.asked, tell=progress.tell, show=progress.show
+    )
     typer.echo(f"kafkaesque pipeline {name} runs on {job.master}; stop with Ctrl-C")
     try:
         with nullcontext() if job.once else Preparing(job.master):
             runner.run()
     finally:
         board.close()
-        line.end()
-
-
-class _Line:
-    """One line that is written over, on stderr if that is a terminal; a summary at the end."""
-
-    def __init__(self) -> None:
-        self._is_shown = sys.stderr.isatty()
-        self._last: PipelineStatus | None = None
-
-    def tell(self, sentence: str) -> None:
-        self._erase()
-        tell(sentence)
-
-    def show(self, status: "PipelineStatus") -> None:
-        self._last = status
-        if self._is_shown:
-            self._erase()
-            typer.echo(summary(status), err=True, nl=False)
-
-    def end(self) -> None:
-        self._erase()
-        if self._last is not None and self._last.state != "failed":
-            for query in self._last.queries:
-                late = f", {query.late_rows:,} late" if query.late_rows else ""
-                typer.echo(f"{query.name}: {query.rows_in:,} rows in{late}")
-
-    def _erase(self) -> None:
-        if self._is_shown:
-            typer.echo("\r\x1b[K", err=True, nl=False)
-
-
-def summary(status: "PipelineStatus") -> str:
-    """A line for a terminal: what it is doing, how fast, how far behind."""
-    if status.state != "running" or not status.queries:
-        return f"{status.name}: {status.state}"
-    rows = sum(query.rows_in for query in status.queries)
-    rate = sum(query.rate_in or 0.0 for query in status.queries)
-    behind = sum(query.behind or 0 for query in status.queries)
-    slowest = max((query.latency_ms or 0 for query in status.queries), default=0)
-    return (
-        f"{status.name}: {rows:,} rows in, {rate:,.0f}/s, {slowest / 1000:.1f} s a batch, "
-        f"{behind:,} behind"
-    )
+        progress.end()
 
 
 def _remember(context: typer.Context, parameter: Any, value: Any) -> Any:

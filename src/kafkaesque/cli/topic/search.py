@@ -7,7 +7,6 @@ records were looked at. Above: consume.py. Below: client/matching.py, client/fet
 """
 
 import asyncio
-import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from kafkaesque.cli.output import tell
+from kafkaesque.cli.status_line import StatusLine
 from kafkaesque.cli.stopping import StopRequest
 from kafkaesque.client.connection import ClusterError, Connection
 from kafkaesque.client.fetch import Fetched, Fetcher
@@ -178,29 +178,23 @@ def _is_over(
 
 
 class Progress:
-    """A line on stderr that is written over again and again, if that is a terminal."""
+    """How many records were looked at, every second."""
 
     def __init__(self) -> None:
         self._looked = self._found = 0
         self._tell_at = time.monotonic() + _TELL_EVERY_S
-        self._is_shown = False
-        self._is_on = sys.stderr.isatty()
+        self._line = StatusLine()
 
     def note(self, looked: int, found: int) -> None:
         self._looked += looked
         self._found += found
-        if not self._is_on:
+        if not self._line.is_on:
             return
         if found:
             self.clear()
         if time.monotonic() >= self._tell_at:
             self._tell_at = time.monotonic() + _TELL_EVERY_S
-            self._is_shown = True
-            line = f"{self._looked:,} records looked at, {self._found:,} found"
-            typer.echo(f"\r\x1b[K{line}", err=True, nl=False)
+            self._line.show(f"{self._looked:,} records looked at, {self._found:,} found")
 
     def clear(self) -> None:
-        """Before anything else is printed."""
-        if self._is_shown:
-            typer.echo("\r\x1b[K", err=True, nl=False)
-            self._is_shown = False
+        self._line.clear()
