@@ -1,7 +1,7 @@
 """Drivers for the tests of sessions: each says a line of JSON when it has got somewhere.
 
 python tests/spark_driver.py work DIRECTORY    works, stops, starts anew, waits
-python tests/spark_driver.py wait DIRECTORY    starts, waits
+python tests/spark_driver.py wait DIRECTORY    starts, makes a table, waits
 """
 
 import json
@@ -90,6 +90,8 @@ def main() -> None:
         say(**found, pid=first, left=left)
         spark = session("second", "local[2]")
         found["again"] = spark.range(5).count()
+    else:
+        spark.range(5).write.saveAsTable("numbers")
     say(pid=pid(spark), forks=forks_of(spark))
     time.sleep(600)
 

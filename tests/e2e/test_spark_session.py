@@ -19,9 +19,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /pro
 
 
 @contextmanager
-def driver(job: str, directory: Path) -> Iterator[subprocess.Popen[str]]:
+def driver(job: str, directory: Path, **environ: str) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, str(DRIVER), job, str(directory)]
-    env = {**without_java(directory / "hidden"), "PYTHONPATH": str(directory)}
+    env = {**without_java(directory / "hidden"), "PYTHONPATH": str(directory), **environ}
     # A package of somebody else's, for which Spark gives up its search for sources.
     (directory / "pyspark_broken.py").write_text("raise ImportError")
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as process:
@@ -72,12 +72,16 @@ def test_a_session_without_an_installed_java_works_stops_and_starts_anew(tmp_pat
         assert ends(second["forks"])
 
 
-def test_jvm_and_forks_end_with_a_driver_that_is_killed(tmp_path: Path) -> None:
-    with driver("wait", tmp_path) as process:
+def test_jvm_forks_and_files_go_with_a_driver_that_is_killed(tmp_path: Path) -> None:
+    files = tmp_path / "files"
+    files.mkdir()
+    with driver("wait", tmp_path, TMPDIR=str(files)) as process:
         found = said(process)
+        assert list(files.glob("kafkaesque-*/warehouse/numbers/*.parquet"))
         assert running(found["pid"])
         assert running(found["forks"])
         process.kill()
         process.wait()
         assert ends(found["pid"])
         assert ends(found["forks"])
+        assert not list(files.glob("kafkaesque-*"))

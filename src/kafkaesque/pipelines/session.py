@@ -70,9 +70,9 @@ def session(
     with _starting:
         settings = {**defaults(master), **(config or {})}
         if SparkContext._gateway is None:
-            settings.setdefault("spark.sql.warehouse.dir", _warehouse())
             java = find_java()
             _start_forks(java, master, settings)
+            settings.setdefault("spark.sql.warehouse.dir", _warehouse())
             try:
                 with _python(settings):
                     gateway = _gateway(java, master, settings, aot_output)
@@ -169,7 +169,10 @@ def local_cores(master: str) -> int | None:
 
 
 def _warehouse() -> str:
-    """Where tables without a place of their own go: gone when the process ends."""
+    """Where tables without a place of their own go: gone with the server of forks, which outlives a
+    driver that is killed, or else when this process ends."""
+    if _forks is not None:
+        return str(_forks.directory / "warehouse")
     directory = tempfile.mkdtemp(prefix="kafkaesque-warehouse-")
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     return directory

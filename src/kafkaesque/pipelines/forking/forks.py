@@ -7,6 +7,7 @@ directory with the socket is the user's alone, and goes with the server.
     kafkaesque-python-…/socket     where asking.py asks
     kafkaesque-python-…/python     what Spark takes for its Python: a script that starts asking.py
     kafkaesque-python-…/.….sock    by which Spark and what was forked talk, where it has room
+    kafkaesque-python-…/warehouse  tables without a place of their own, while the session lasts
 Above: session.py. Below: server.py, asking.py.
 """
 
@@ -50,16 +51,20 @@ class Forks:
     python: Path
 
     @property
+    def directory(self) -> Path:
+        return self.python.parent
+
+    @property
     def settings(self) -> dict[str, str]:
         """What else Spark is to be told."""
-        return talking_in(self.python.parent)
+        return talking_in(self.directory)
 
     def end(self) -> None:
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait()
         # Of one that was killed.
-        shutil.rmtree(self.python.parent, ignore_errors=True)
+        shutil.rmtree(self.directory, ignore_errors=True)
 
 
 def start(environ: Mapping[str, str]) -> Forks | None:
