@@ -25,7 +25,7 @@ FIGURES: Final = ("open", "high", "low", "close", "average", "volatility", "coun
 _MOMENT = "yyyy-MM-dd'T'HH:mm:ss'Z'"
 
 
-def candles(ticks: DataFrame, second_topic: str) -> DataFrame:
+def candles(ticks: DataFrame, second_topic: str = "") -> DataFrame:
     """Of one minute. Of two ticks at the same moment those of `second_topic` come after others."""
     order = _order(second_topic)
     return ticks.groupBy(sql.window("event_time", "1 minute"), "ticker").agg(
