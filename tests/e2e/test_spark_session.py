@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -73,9 +74,12 @@ def test_a_session_without_an_installed_java_works_stops_and_starts_anew(tmp_pat
 
 
 def test_jvm_forks_and_files_go_with_a_driver_that_is_killed(tmp_path: Path) -> None:
-    files = tmp_path / "files"
-    files.mkdir()
-    with driver("wait", tmp_path, TMPDIR=str(files)) as process:
+    # Sockets lie there, whose paths may not be long.
+    with (
+        tempfile.TemporaryDirectory() as temporary,
+        driver("wait", tmp_path, TMPDIR=temporary) as process,
+    ):
+        files = Path(temporary)
         found = said(process)
         assert list(files.glob("kafkaesque-*/warehouse/numbers/*.parquet"))
         assert running(found["pid"])
