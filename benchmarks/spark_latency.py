@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 
 from benchmarks.machine import versions
 from benchmarks.spark.flow import RATE, Flow
@@ -43,7 +43,10 @@ from kafkaesque.pipelines.starting.java import find_java
 
 Found = dict[str, dict[str, Lateness]]
 """By query and variant."""
-HEADS = ("query", "settings", "batch", "p95", "ratio", "checkpoint", "record", "p95", "ratio")
+HEADS = (
+    *("query", "settings", "batch", "p95", "ratio", "checkpoint", "tasks"),
+    *("record", "p95", "ratio"),
+)
 
 
 def measure(
@@ -98,7 +101,8 @@ def tell(head: str, taken: Lateness) -> None:
 
 def as_markdown(found: Found, reference: str) -> str:
     """A line for each query and variant, in ms: medians and p95, and of a batch what it spends on
-    the checkpoint's files; `ratio` is how many times as fast as the reference."""
+    the checkpoint's files, and how many tasks it has; `ratio` is how many times as fast as the
+    reference."""
     lines = [f"| {' | '.join(HEADS)} |", f"| --- | --- {'| --: ' * (len(HEADS) - 2)}|"]
     for query, by_variant in found.items():
         beside = by_variant[reference]
@@ -106,7 +110,8 @@ def as_markdown(found: Found, reference: str) -> str:
             batch = _cells(taken.batches_ms, beside.batches_ms)
             record = _cells(taken.records_ms, beside.records_ms)
             files = f"{median(taken.checkpoints_ms):,.0f}"
-            lines.append(f"| {query} | {name} | {batch} | {files} | {record} |")
+            tasks = f"{fmean(taken.tasks):.1f}"
+            lines.append(f"| {query} | {name} | {batch} | {files} | {tasks} | {record} |")
     return "\n".join(lines)
 
 

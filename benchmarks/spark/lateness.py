@@ -50,6 +50,11 @@ class Batch:
     def ended_s(self) -> float:
         return self.begun_s + self.duration_ms / 1000
 
+    @property
+    def tasks(self) -> int:
+        """Partitions with records: each is read by a task of its own."""
+        return sum(end > self.start.get(partition, 0) for partition, end in self.end.items())
+
 
 @dataclass(frozen=True, slots=True)
 class Lateness:
@@ -58,11 +63,14 @@ class Lateness:
     batches_ms: list[float] = field(default_factory=list)
     checkpoints_ms: list[float] = field(default_factory=list)
     records_ms: list[float] = field(default_factory=list)
+    tasks: list[int] = field(default_factory=list)
+    """Of each batch."""
 
     def add(self, other: "Lateness") -> None:
         self.batches_ms.extend(other.batches_ms)
         self.checkpoints_ms.extend(other.checkpoints_ms)
         self.records_ms.extend(other.records_ms)
+        self.tasks.extend(other.tasks)
 
 
 def lateness(
@@ -84,6 +92,7 @@ def lateness(
         [each.duration_ms for each in counted],
         [each.checkpoint_ms for each in counted],
         [wait_s * 1000 for wait_s in waits_s],
+        [each.tasks for each in counted],
     )
 
 

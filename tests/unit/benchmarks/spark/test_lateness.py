@@ -31,7 +31,7 @@ def test_a_record_is_late_from_being_written_to_the_end_of_its_batch() -> None:
     )
     assert list(outs_of(batches)) == [Out(0, 3, 101.75), Out(0, 4, 101.75)]
     found = lateness(batches, outs_of(batches), lambda _, offset: 97.25 + offset, SPAN)
-    assert found == Lateness([500], [50], [1500.0, 500.0])
+    assert found == Lateness([500], [50], [1500.0, 500.0], [1])
 
 
 def test_a_record_that_was_written_before_the_span_does_not_count() -> None:
