@@ -66,6 +66,7 @@ def test_a_server_that_is_killed_in_the_middle_loses_nothing(server: PostgresPro
             assert writer.is_alive()
             time.sleep(0.005)
         server.kill()
+        assert not done.is_set()
         server.start()
     killed.set()
     writer.join(60)
