@@ -39,6 +39,21 @@ def test_every_source_file_says_what_it_is() -> None:
     assert silent == []
 
 
+def test_every_confluent_client_of_the_tests_is_silent() -> None:
+    """One that waits for the garbage collector outlives its broker, and complains of that to
+    stderr: in the midst of another test, which may be one of what a command writes there.
+    """
+    loud = []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Dict):
+                keys = {key.value if isinstance(key, ast.Constant) else key for key in node.keys}
+                # None is a `**`: what it spreads has to say it.
+                if "bootstrap.servers" in keys and keys.isdisjoint({"log_level", None}):
+                    loud.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert loud == []
+
+
 @pytest.mark.parametrize("name", ROUTES)
 def test_both_routes_are_described_by_the_files_they_name(name: str) -> None:
     assert (ROOT / "src" / "kafkaesque" / name).exists()

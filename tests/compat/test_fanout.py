@@ -91,7 +91,7 @@ def test_the_samples_protocol(served: Served) -> None:
             assert await connection.recv() == "what topic/key do you want?\n"
             await connection.send(f"{topic}/dave")
             await subscribed(served, topic)
-            producer = Producer({"bootstrap.servers": served.bootstrap})
+            producer = Producer({"bootstrap.servers": served.bootstrap, "log_level": 0})
             for key, value in (("max", "no"), ("dave", "Hey, Dave"), (None, "no"), ("dave", None)):
                 producer.produce(topic, value, key)
                 assert await asyncio.to_thread(producer.flush, TIMEOUT_S) == 0
@@ -128,7 +128,7 @@ WISHES = [
 
 
 def write_prices(bootstrap: str, topic: str) -> None:
-    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5})
+    producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0, "linger.ms": 5})
     for number in range(1000):
         value = json.dumps({"price": number * 7 % 1000})
         source = "web" if number % 3 else "app"

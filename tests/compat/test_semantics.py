@@ -347,7 +347,9 @@ def test_12_nothing_acknowledged_is_lost_and_no_offset_changes_under_pause_and_k
 
 def test_13_a_producer_with_acks_0_and_metadata_requests_on_one_connection(peer: Peer) -> None:
     topic = foreign.create_topic(peer.bootstrap)
-    producer = Producer({"bootstrap.servers": peer.bootstrap, "acks": 0, "linger.ms": 0})
+    producer = Producer(
+        {"bootstrap.servers": peer.bootstrap, "log_level": 0, "acks": 0, "linger.ms": 0}
+    )
     for i in range(200):
         producer.produce(topic, b"%d" % i)
         if i % 10 == 0:

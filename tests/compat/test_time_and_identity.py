@@ -157,7 +157,11 @@ def test_murmur2_partitioners_agree_on_where_a_key_goes(peer: Peer) -> None:
     assert python.send(topic, key=b"key1", value=b"v").get(TIMEOUT_S).partition == 2
     python.close()
     placed: list[int | None] = []
-    settings = {"bootstrap.servers": peer.bootstrap, "partitioner": "murmur2_random"}
+    settings = {
+        "bootstrap.servers": peer.bootstrap,
+        "log_level": 0,
+        "partitioner": "murmur2_random",
+    }
     confluent = Producer(settings)
     confluent.produce(
         topic,

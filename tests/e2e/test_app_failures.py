@@ -87,7 +87,7 @@ def test_poison_becomes_a_dead_letter_and_the_rest_goes_on(
 
     values = [json.dumps({"n": n}) for n in range(6)]
     values[1] = "{"  # Not JSON.
-    producer = Producer({"bootstrap.servers": bootstrap})
+    producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0})
     for value in values:
         producer.produce(topic, value, b"key", partition=0, headers=[("source", b"web")])
     producer.flush()

@@ -440,7 +440,7 @@ def test_an_open_transaction_does_not_keep_a_reader_from_the_end(bootstrap: str)
     with Producer(bootstrap, topic) as producer:
         producer.send(value=1)
     writer = confluent_kafka.Producer(
-        {"bootstrap.servers": bootstrap, "transactional.id": name("txn")}
+        {"bootstrap.servers": bootstrap, "log_level": 0, "transactional.id": name("txn")}
     )
     writer.init_transactions(TIMEOUT_S)
     writer.begin_transaction()

@@ -35,7 +35,9 @@ def broker(tmp_path: Path) -> Iterator[BrokerProcess]:
 def fill(bootstrap: str, topic: str, count: int, keys: int, values: Values) -> None:
     """Records of random keys, one in ten a tombstone; `values` is brought up to date."""
     random = Random(len(values))
-    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5, "compression.type": "lz4"})
+    producer = Producer(
+        {"bootstrap.servers": bootstrap, "log_level": 0, "linger.ms": 5, "compression.type": "lz4"}
+    )
     for number in range(count):
         key = b"key-%d" % random.randrange(keys)
         value = b"value-%d" % number if random.random() < 0.9 else None
@@ -55,7 +57,12 @@ def fill(bootstrap: str, topic: str, count: int, keys: int, values: Values) -> N
 def read(bootstrap: str, topic: str) -> tuple[Values, int]:
     """What a consumer holds after it has read all there is, and how many records that were."""
     consumer = Consumer(
-        {"bootstrap.servers": bootstrap, "group.id": "reader", "enable.partition.eof": True}
+        {
+            "bootstrap.servers": bootstrap,
+            "log_level": 0,
+            "group.id": "reader",
+            "enable.partition.eof": True,
+        }
     )
     consumer.assign([TopicPartition(topic, 0, 0)])
     values, count = Values(), 0

@@ -319,7 +319,9 @@ def test_aborted_records_are_left_out_as_confluent_kafka_does(kafka: Kafka) -> N
     bootstrap = kafka.bootstrap_servers
     foreign.create_topic(bootstrap, "orders")
     producers = [
-        Producer({"bootstrap.servers": bootstrap, "transactional.id": f"copier-{n}"})
+        Producer(
+            {"bootstrap.servers": bootstrap, "log_level": 0, "transactional.id": f"copier-{n}"}
+        )
         for n in range(2)
     ]
     for producer in producers:

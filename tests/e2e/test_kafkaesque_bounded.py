@@ -183,7 +183,9 @@ def test_another_clients_poison_does_not_stop_the_topic(tmp_path: Path) -> None:
 
 
 def _producer(bootstrap: str) -> Any:
-    return import_module("confluent_kafka").Producer({"bootstrap.servers": bootstrap})
+    return import_module("confluent_kafka").Producer(
+        {"bootstrap.servers": bootstrap, "log_level": 0}
+    )
 
 
 def test_rows_can_be_read_while_others_are_written(tmp_path: Path) -> None:

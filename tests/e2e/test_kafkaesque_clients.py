@@ -45,7 +45,11 @@ def test_a_key_lies_where_other_clients_put_it() -> None:
     with Kafkaesque() as k:
         k.create("t", 3)
         producer = Producer(
-            {"bootstrap.servers": k.bootstrap_servers, "partitioner": "murmur2_random"}
+            {
+                "bootstrap.servers": k.bootstrap_servers,
+                "log_level": 0,
+                "partitioner": "murmur2_random",
+            }
         )
         for n in range(30):
             k.put("t", n, key=f"key{n}")
@@ -122,7 +126,7 @@ def test_an_event_has_its_headers_and_says_who_gave_its_time(kind: str) -> None:
         topic = foreign.create_topic(
             k.bootstrap_servers, configs={"message.timestamp.type": by_broker}
         )
-        producer = Producer({"bootstrap.servers": k.bootstrap_servers})
+        producer = Producer({"bootstrap.servers": k.bootstrap_servers, "log_level": 0})
         producer.produce(topic, b"v", headers=[("a", b"1"), ("a", None)], timestamp=99)
         producer.flush(foreign.TIMEOUT_S)
         group = k.group("g")

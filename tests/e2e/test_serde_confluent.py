@@ -98,6 +98,7 @@ def they_write(world: SchemaWorld, topic: str, serializer: Any, *values: Any) ->
     producer = SerializingProducer(
         {
             "bootstrap.servers": world.bootstrap,
+            "log_level": 0,
             "key.serializer": StringSerializer(),
             "value.serializer": serializer,
         }
@@ -111,6 +112,7 @@ def they_read(world: SchemaWorld, topic: str, deserializer: Any, count: int) -> 
     consumer = DeserializingConsumer(
         {
             "bootstrap.servers": world.bootstrap,
+            "log_level": 0,
             "group.id": name("theirs"),
             "auto.offset.reset": "earliest",
             "value.deserializer": deserializer,

@@ -29,7 +29,7 @@ UNSTABLE = ErrorCode.UNSTABLE_OFFSET_COMMIT
 
 @pytest.fixture
 def admin(broker: BrokerProcess) -> AdminClient:
-    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap, "log_level": 0})
     for done in admin.create_topics([NewTopic(ORDERS, 2)]).values():
         done.result()
     return admin
@@ -194,11 +194,13 @@ def test_deleting_a_topic_takes_pending_offsets_with_it(
 
 
 def consumer_of(broker: BrokerProcess) -> Consumer:
-    return Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "g"})
+    return Consumer({"bootstrap.servers": broker.bootstrap, "log_level": 0, "group.id": "g"})
 
 
 def transactional(broker: BrokerProcess) -> Producer:
-    producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": "t"})
+    producer = Producer(
+        {"bootstrap.servers": broker.bootstrap, "log_level": 0, "transactional.id": "t"}
+    )
     producer.init_transactions(20)
     return producer
 

@@ -35,7 +35,7 @@ TIMEOUT_S = 30.0
 
 
 def create(bootstrap: str, arguments: Arguments) -> Iterator[Line]:
-    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     topic = NewTopic(
         arguments["topic"], arguments["partitions"], 1, config=dict(arguments["configs"])
     )
@@ -45,7 +45,7 @@ def create(bootstrap: str, arguments: Arguments) -> Iterator[Line]:
 
 def produce(bootstrap: str, arguments: Arguments) -> Iterator[Line]:
     settings = {"linger.ms": 50, "compression.type": arguments["codec"]}
-    producer = Producer({"bootstrap.servers": bootstrap, **settings})
+    producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0, **settings})
     delivered: list[Message] = []
 
     def on_delivery(error: Any, message: Message) -> None:
@@ -91,7 +91,7 @@ def consume_group(bootstrap: str, arguments: Arguments) -> Iterator[Line]:
 
 
 def describe(bootstrap: str, arguments: Arguments) -> Iterator[Line]:
-    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     topic = admin.list_topics(arguments["topic"], TIMEOUT_S).topics[arguments["topic"]]
     resource = ConfigResource(ResourceType.TOPIC, arguments["topic"])
     entries = admin.describe_configs([resource])[resource].result(TIMEOUT_S)
@@ -163,6 +163,7 @@ def _consumer(bootstrap: str, group: str, settings: dict[str, Any]) -> Consumer:
     return Consumer(
         {
             "bootstrap.servers": bootstrap,
+            "log_level": 0,
             "group.id": group,
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
