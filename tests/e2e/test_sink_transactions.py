@@ -1,8 +1,10 @@
 """The sink's transactions, without Spark: a batch once, whoever comes again, whatever is killed."""
 
+import gc
 import random
 import threading
 import time
+import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -212,6 +214,27 @@ def test_what_a_topic_does_not_take_names_the_row_and_the_cure(brokers: str) -> 
     given = batch_options({"kafka.bootstrap.servers": brokers, "topic": topic})
     assert write_once(given, layout(topic), staged(small)) == 5
     assert seen(brokers, topic) == small * 2
+
+
+def test_a_producer_that_is_dropped_ends_without_a_garbage_collection(brokers: str) -> None:
+    topic = foreign.create_topic(brokers, configs={"max.message.bytes": "2000"})
+    producer = transaction_producer(options(brokers, topic), foreign.name("dropped"))
+    alive = weakref.ref(producer)
+    producer.open()
+    producer.begin()
+    refused = ""
+    gc.disable()
+    try:
+        try:
+            producer.send([(topic, random.Random(7).randbytes(3000))])
+            producer.flush()
+        except RefusedRowError as error:
+            refused = str(error)
+        del producer
+        assert alive() is None
+    finally:
+        gc.enable()
+    assert f"topic {topic} did not take the row" in refused
 
 
 def test_a_topic_that_is_not_there_is_said_at_once_and_can_be_made(brokers: str) -> None:

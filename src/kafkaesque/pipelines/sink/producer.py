@@ -52,13 +52,12 @@ class TransactionalProducer:
     ) -> None:
         self._id = transactional_id
         self._patience_s = patience_s
-        self._failure: SinkError | None = None
-        self._refused_size = 0
+        self._refusals = _Refusals()
         config = producer_config(connection, "throughput", {})
         config |= {
             "transactional.id": transactional_id,
             "delivery.report.only.error": True,
-            "on_delivery": self._refused,
+            "on_delivery": self._refusals,
             **{name.replace("_", "."): value for name, value in settings.items()},
         }
         self._client: Any = confluent_kafka.Producer(config)
@@ -68,7 +67,7 @@ class TransactionalProducer:
         self._insist(self._client.init_transactions)
 
     def begin(self) -> None:
-        self._failure = None
+        self._refusals.clear()
         self._insist(lambda _: self._client.begin_transaction())
 
     def require(self, topics: Iterable[str]) -> None:
@@ -88,7 +87,7 @@ class TransactionalProducer:
             except BufferError:
                 self._produce_when_there_is_room(record)
             except KafkaException as error:
-                raise self._row_error(error.args[0], *record[:3]) from None
+                raise _row_error(error.args[0], *record[:3]) from None
         self._serve(self._client.poll, 0)
         return count
 
@@ -121,7 +120,7 @@ class TransactionalProducer:
             except BufferError:
                 continue
             except KafkaException as error:
-                raise self._row_error(error.args[0], *record[:3]) from None
+                raise _row_error(error.args[0], *record[:3]) from None
             return
 
     def _serve(self, call: Callable[[float], int], timeout_s: float) -> int:
@@ -129,7 +128,7 @@ class TransactionalProducer:
             left = call(timeout_s)
         except (KafkaException, SystemError) as error:
             raise self._fatal(error) from None
-        self._raise_failure()
+        self._refusals.raise_worst()
         return left
 
     def _look_up(self, topic: str, timeout_s: float) -> None:
@@ -148,7 +147,7 @@ class TransactionalProducer:
                 call(_CALL_S)
                 return
             except KafkaException as error:
-                self._raise_failure()
+                self._refusals.raise_worst()
                 reason: KafkaError = error.args[0]
                 is_passing = reason.retriable() or reason.code() == KafkaError._TRANSPORT
                 if not is_passing or time.monotonic() > give_up_at:
@@ -173,29 +172,42 @@ class TransactionalProducer:
             return SinkError(f"{words}; {cure.format(topic='it')}")
         return LostError(words)
 
-    def _refused(self, error: KafkaError | None, message: Any) -> None:
+
+class _Refusals:
+    """What librdkafka reports of rows. Apart from the producer, which its client must not hold:
+    one that is dropped would else live on, with its threads and rows, until a garbage collection.
+    """
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        self._worst: tuple[Any, ...] | None = None
+        self._size = 0
+
+    def __call__(self, error: KafkaError | None, message: Any) -> None:
         if error is None or error.code() in _GONE:
             return
         # Records are refused by the batch: the largest of them is the likeliest reason.
         size = len(message.value() or b"") + len(message.key() or b"")
-        if self._failure is None or size > self._refused_size:
-            self._refused_size = size
-            row = message.topic(), message.value(), message.key()
-            self._failure = self._row_error(error, *row)
+        if self._worst is None or size > self._size:
+            self._size = size
+            self._worst = error, message.topic(), message.value(), message.key()
 
-    def _row_error(
-        self, error: KafkaError, topic: str, value: bytes | str | None, key: bytes | str | None
-    ) -> SinkError:
-        size = sum(len(each) for each in (key, value) if each is not None)
-        row = f"the row with key {key!r:.100} ({size} bytes)"
-        cure = _TOPIC_CURES.get(error.code())
-        if cure is None:
-            return LostError(f"topic {topic} gave no answer for {row}: {words_of(error)}")
-        words = f"topic {topic} did not take {row}: {words_of(error)}; {cure.format(topic=topic)}"
-        if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
-            return TooLargeError(words)
-        return RefusedRowError(words)
+    def raise_worst(self) -> None:
+        if self._worst is not None:
+            raise _row_error(*self._worst)
 
-    def _raise_failure(self) -> None:
-        if self._failure is not None:
-            raise self._failure
+
+def _row_error(
+    error: KafkaError, topic: str, value: bytes | str | None, key: bytes | str | None
+) -> SinkError:
+    size = sum(len(each) for each in (key, value) if each is not None)
+    row = f"the row with key {key!r:.100} ({size} bytes)"
+    cure = _TOPIC_CURES.get(error.code())
+    if cure is None:
+        return LostError(f"topic {topic} gave no answer for {row}: {words_of(error)}")
+    words = f"topic {topic} did not take {row}: {words_of(error)}; {cure.format(topic=topic)}"
+    if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
+        return TooLargeError(words)
+    return RefusedRowError(words)
