@@ -17,7 +17,7 @@ from tests.broker_process import BrokerProcess
 from tests.committed_records import committed_records
 
 from kafkaesque.pipelines.sink.committer import Committer, transaction_producer, write_once
-from kafkaesque.pipelines.sink.errors import FencedError, RefusedRowError, SinkError
+from kafkaesque.pipelines.sink.errors import FencedError, LostError, RefusedRowError, SinkError
 from kafkaesque.pipelines.sink.layout import Layout
 from kafkaesque.pipelines.sink.options import SinkOptions, batch_options, stream_options
 from kafkaesque.pipelines.sink.staging import Job, Staged, stage
@@ -235,6 +235,26 @@ def test_a_producer_that_is_dropped_ends_without_a_garbage_collection(brokers: s
     finally:
         gc.enable()
     assert f"topic {topic} did not take the row" in refused
+
+
+def test_a_producer_that_another_has_fenced_ends_when_it_is_dropped(brokers: str) -> None:
+    topic, transactional_id = foreign.create_topic(brokers), foreign.name("fenced")
+    producer = transaction_producer(options(brokers, topic), transactional_id)
+    alive = weakref.ref(producer)
+    producer.open()
+    producer.begin()
+    transaction_producer(options(brokers, topic), transactional_id).open()
+    lost = ""
+    try:
+        producer.send([(topic, "never")])
+        producer.flush()
+    except LostError as error:
+        assert not producer.abort()
+        lost = str(error)
+    del producer
+    gc.collect()
+    assert alive() is None
+    assert "fenced by a newer instance" in lost
 
 
 def test_a_topic_that_is_not_there_is_said_at_once_and_can_be_made(brokers: str) -> None:

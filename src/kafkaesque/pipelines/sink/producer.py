@@ -62,6 +62,8 @@ class TransactionalProducer:
         }
         self._client: Any = confluent_kafka.Producer(config)
         self._known: set[str] = set()
+        self._is_over = False
+        """Since an error that librdkafka calls fatal."""
 
     def open(self) -> None:
         self._insist(self._client.init_transactions)
@@ -106,6 +108,10 @@ class TransactionalProducer:
 
     def abort(self) -> bool:
         """Whether it was; if not, the next producer of this id ends it."""
+        # Not asked in vain: what the binding raises while another error is handled keeps that one
+        # for ever, by its traceback this producer, and librdkafka's threads with it.
+        if self._is_over:
+            return False
         try:
             self._client.abort_transaction(_CALL_S)
         except KafkaException:
@@ -158,13 +164,15 @@ class TransactionalProducer:
 
     def _fatal(self, error: KafkaException | SystemError) -> SinkError:
         """The binding raises what is fatal, and reports rows all the same: then Python objects to
-        the call, and the reason is its cause."""
+        the call, and the reason is its cause. That error, too, is kept for ever."""
+        error.__traceback__ = None
         raised = error if isinstance(error, KafkaException) else error.__cause__
         if isinstance(raised, KafkaException):
             return self._ended(raised.args[0])
         return LostError(f"the transaction of {self._id} has failed: {error}")
 
     def _ended(self, reason: KafkaError) -> SinkError:
+        self._is_over = self._is_over or reason.fatal()
         words = f"the transaction of {self._id} has failed: {words_of(reason)}"
         if cure := _ID_CURES.get(reason.code()):
             return SinkError(f"{words}; {cure}")
