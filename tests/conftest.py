@@ -1,7 +1,9 @@
 """What tests of every kind share: a broker of their own, and how hard hypothesis tries."""
 
+import gc
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +14,7 @@ from hypothesis import HealthCheck, settings
 # Before any of them is imported: an assertion in a helper says what it saw, too.
 pytest.register_assert_rewrite(*(f"tests.{path.stem}" for path in Path(__file__).parent.glob("*")))
 
+from tests import foreign  # noqa: E402
 from tests.broker_process import BrokerProcess  # noqa: E402
 from tests.small_disks import mounted  # noqa: E402
 
@@ -34,6 +37,24 @@ os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Started in the background, by nohup or a CI: our children would not hear a Ctrl-C either.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def no_client_outlives_it() -> Iterator[None]:
+    """A client of librdkafka that waits for the garbage collector goes on looking for its broker:
+    it would talk to whatever server has been given that port by then.
+    """
+    foreign.admin.cache_clear()
+    before = _threads()
+    yield
+    foreign.admin.cache_clear()
+    if _threads() > before:
+        gc.collect()
+
+
+def _threads() -> int:
+    """Of this process, librdkafka's among them; where nobody can say, none."""
+    return len(os.listdir("/proc/self/task")) if sys.platform == "linux" else 0
 
 
 @pytest.fixture
