@@ -54,11 +54,9 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 # Two processes: half of the tests wait for something most of the time. If one of them crashes, that
-# is the end: with another in its place xdist would wait for ever. So is a test that hangs, once it
-# has shown where.
+# is the end: with another in its place xdist would wait for ever.
 test: $(READY) $(BROWSER)
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart=0 \
-		-o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart=0
 
 compat: $(READY) $(BROWSER)
 	$(BIN)/pytest -m compat tests/compat
