@@ -55,6 +55,11 @@ _EXPIRE_SECONDS = 60.0
 _TRANSACTION_SECONDS = 0.5
 
 
+def loop_clock(loop: asyncio.AbstractEventLoop) -> Clock:
+    """Milliseconds that only go forward, for deadlines: the wall's clock can be set back."""
+    return lambda: int(loop.time() * 1000)
+
+
 class Broker:
     """One node: its topics, groups and producers."""
 
@@ -65,6 +70,7 @@ class Broker:
         self.storage = storage
         self.disk = disk
         self.clock = clock
+        self.monotonic = loop_clock(asyncio.get_running_loop())
         self.cluster_id = storage.cluster_id
         self.topics = Topics(storage, config)
         self.cleaner = Cleaner(self.topics, storage, config, compactor, clock)
@@ -81,9 +87,15 @@ class Broker:
         self._closing = asyncio.Event()
 
     @classmethod
-    async def open(cls, given: BrokerConfig, clock: Clock, files: Files | None = None) -> "Broker":
+    async def open(
+        cls,
+        given: BrokerConfig,
+        clock: Clock,
+        files: Files | None = None,
+        new_disk: Callable[[asyncio.AbstractEventLoop], Disk] = Disk,
+    ) -> "Broker":
         """Open the data and replay it. Raises StartError if it cannot be used."""
-        disk = Disk(asyncio.get_running_loop())
+        disk = new_disk(asyncio.get_running_loop())
         storage: Storage = MemoryStorage(disk, clock)
         compactor: Compactor = MemoryCompactor()
         directory = None

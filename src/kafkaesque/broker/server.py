@@ -20,6 +20,7 @@ from kafkaesque.broker.apis import APIS, Api
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.config import BrokerConfig, Listener
 from kafkaesque.broker.connection import Connection
+from kafkaesque.broker.disk import Disk
 from kafkaesque.broker.health import health
 from kafkaesque.broker.lag import group_metrics
 from kafkaesque.broker.loop_delay import LoopDelay
@@ -49,10 +50,12 @@ class Server:
         clock: Clock = wall_clock,
         files: Files | None = None,
         apis: Mapping[int, Api] = APIS,
+        new_disk: Callable[[asyncio.AbstractEventLoop], Disk] = Disk,
     ) -> None:
         self._config = config
         self._clock = clock
         self._files = files
+        self._new_disk = new_disk
         self._apis = apis
         self._servers: list[asyncio.Server] = []
         self._connections: set[Connection] = set()
@@ -69,7 +72,7 @@ class Server:
         """Open the data, then listen. Raises StartError, and leaves nothing open, if either cannot
         be.
         """
-        self.broker = await Broker.open(self._config, self._clock, self._files)
+        self.broker = await Broker.open(self._config, self._clock, self._files, self._new_disk)
         try:
             for listener in self._config.listeners:
                 await self.listen(listener)
