@@ -15,7 +15,9 @@ from kafkaesque.types import Buffer
 class FaultyFiles(OsFiles):
     """Set a fault, and unset it again: no room, no room for a new name, no fsync, a slow rename.
 
-    `unwritable` is a part of the paths that cannot be opened; `read_bytes` is by path.
+    `unwritable` is a part of the paths that cannot be opened; `read_bytes` is by path. `broken`
+    has, by operation (pwrite, sync, rename, remove, remove_tree, sync_directory), a part of the
+    paths for which it fails with EIO.
     """
 
     def __init__(self) -> None:
@@ -23,6 +25,7 @@ class FaultyFiles(OsFiles):
         self.is_full_for_new_files = False
         self.unwritable: str | None = None
         self.fails_to_sync = False
+        self.broken: dict[str, str] = {}
         self.may_rename = threading.Event()
         self.may_rename.set()
         self.is_renaming = threading.Event()
@@ -40,13 +43,28 @@ class FaultyFiles(OsFiles):
         super().make_directory(path)
 
     def rename(self, old: str, new: str) -> None:
+        self.check("rename", new)
         self.is_renaming.set()
         self.may_rename.wait()
         super().rename(old, new)
 
+    def remove(self, path: str) -> None:
+        self.check("remove", path)
+        super().remove(path)
+
+    def remove_tree(self, path: str) -> None:
+        self.check("remove_tree", path)
+        super().remove_tree(path)
+
     def sync_directory(self, path: str) -> None:
+        self.check("sync_directory", path)
         self.check_sync()
         super().sync_directory(path)
+
+    def check(self, operation: str, path: str) -> None:
+        part = self.broken.get(operation)
+        if part is not None and part in path:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), path)
 
     def check_room(self) -> None:
         if self.is_full:
@@ -72,6 +90,7 @@ class _FaultyFile:
         self._file = file
 
     def pwrite(self, data: Buffer, position: int) -> None:
+        self._files.check("pwrite", self._path)
         if self._files.is_full:
             # As a real disk: the part that still fits is written.
             self._file.pwrite(memoryview(data)[: len(data) // 2], position)
@@ -99,6 +118,7 @@ class _FaultyFile:
         self._file.truncate(size)
 
     def sync(self) -> None:
+        self._files.check("sync", self._path)
         self._files.check_sync()
         self._file.sync()
 

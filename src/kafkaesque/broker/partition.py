@@ -79,19 +79,27 @@ class Partition:
         self.producers, self._transactions = _restore(log)
         self.high_watermark = log.end_offset
         self.offline: str | None = None
+        self.is_closed = False
+        self.reopened = 0
+        """How often it has come back after a failed flush, without what was not durable."""
         self._disk = disk
         self._clock = clock
         self._flushing = False
         self._unflushed: deque[tuple[int, asyncio.Future[None]]] = deque()
         self._removable: list[Segment] = []
         self._watchers: set[Watcher] = set()
-        self._visible_size = log.size
+        self._visible_size = log.appended_size
+        # A checkpoint, or a repair after a failed flush: both write files by name, in a thread.
+        self._maintenance = asyncio.Lock()
         self._last_append_time = NO_TIMESTAMP
 
     @property
     def last_stable_offset(self) -> int:
-        """How far readers of committed records may see."""
-        return self._transactions.last_stable_offset(self.high_watermark)
+        """How far readers of committed records may see: never below where the log starts, though
+        records of an open transaction may have been deleted.
+        """
+        stable = self._transactions.last_stable_offset(self.high_watermark)
+        return max(stable, self.log.log_start_offset)
 
     def aborted(self, start: int, end: int) -> list[AbortedTransaction]:
         """Transactions that were aborted and have a record, or their marker, in [start, end)."""
@@ -144,7 +152,7 @@ class Partition:
 
     def _appended(self) -> None:
         if self.config.write_caching:
-            self._advance(self.log.end_offset, self.log.size)
+            self._advance(self.log.end_offset, self.log.appended_size)
         else:
             self._flush()
 
@@ -177,8 +185,8 @@ class Partition:
     def configure(self, config: TopicConfig) -> None:
         self.config = config
         self.log.config = config.log
-        if config.write_caching:
-            self._advance(self.log.end_offset, self.log.size)
+        if self.offline is None:
+            self._appended()
 
     def delete_records(self, offset: int) -> int:
         """Raise the log start offset to `offset`; −1 means the high watermark."""
@@ -187,19 +195,30 @@ class Partition:
         if not 0 <= offset <= self.high_watermark:
             message = f"{offset} is not between 0 and the high watermark {self.high_watermark}"
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, message)
-        self._removable += self.log.delete_before(offset)
-        self._transactions.forget_before(self.log.log_start_offset)
+        self._raise_start(partial(self.log.delete_before, offset))
         return self.log.log_start_offset
 
     def enforce_retention(self, now_ms: int) -> None:
+        """Raises KafkaError where the disk fails."""
         if self.offline is None and "delete" in self.config.cleanup_policy:
-            self._removable += self.log.enforce_retention(now_ms)
-            self._transactions.forget_before(self.log.log_start_offset)
+            self._raise_start(partial(self.log.enforce_retention, now_ms))
 
-    def take_removable(self) -> list[Segment]:
-        """Segments below the log start: storage.py removes them once that start is durable."""
-        removable, self._removable = self._removable, []
-        return removable
+    def _raise_start(self, drop: Callable[[], list[Segment]]) -> None:
+        start = self.log.log_start_offset
+        self._removable += drop()
+        if self.log.log_start_offset > start:
+            self._transactions.forget_before(self.log.log_start_offset)
+            # Who waits below it is to hear that its offset is out of range.
+            self.wake_watchers()
+
+    def removable(self, log_start_offset: int) -> list[Segment]:
+        """Segments that a log start leaves behind, oldest first: storage.py removes them once it
+        is durable, and then says so.
+        """
+        return [each for each in self._removable if each.next_offset <= log_start_offset]
+
+    def removed(self, segment: Segment) -> None:
+        self._removable.remove(segment)
 
     @property
     def has_moved(self) -> bool:
@@ -208,31 +227,50 @@ class Partition:
 
     async def checkpoint(self) -> None:
         """Write index and producers out up to here: the next unclean start scans from this point
-        on.
+        on. Raises KafkaError or OSError.
         """
-        offset = self.log.end_offset
-        snapshot = self.producers.snapshot() + self._transactions.snapshot()
-        if waiting := self.flushed(offset):
-            await waiting
-        checkpoint = self.log.checkpoint((offset, snapshot))
-        if checkpoint:
-            await self._disk.run(checkpoint.run)
-            self.log.end_checkpoint(checkpoint)
+        async with self._maintenance:
+            self.check_online()
+            offset = self.log.end_offset
+            snapshot = self.producers.snapshot() + self._transactions.snapshot()
+            if waiting := self.flushed(offset):
+                await waiting
+            checkpoint = self.log.checkpoint((offset, snapshot))
+            if checkpoint:
+                await self._disk.run(checkpoint.run)
+                self.log.end_checkpoint(checkpoint)
 
     async def reopen(self) -> None:
-        """After a failed flush: drop what was never acknowledged, scan again, come back."""
-        await self._disk.run(self.log.recover_from_failed_flush)
-        self.producers, self._transactions = _restore(self.log)
+        """After a failed flush: drop what was never acknowledged, scan again, come back. Raises
+        KafkaError or OSError while the disk still fails.
+        """
+        async with self._maintenance:
+            if self.is_closed or self.offline is None:
+                return
+            await self._disk.run(self.log.recover_from_failed_flush)
+            producers, transactions = await self._disk.run(partial(_restore, self.log))
+            if not self.is_closed:
+                self._come_back(producers, transactions)
+
+    def _come_back(self, producers: Producers, transactions: PartitionTransactions) -> None:
+        self.producers, self._transactions = producers, transactions
         self.high_watermark = self.log.end_offset
-        self._visible_size = self.log.size
-        logger.warning("%s is back online; it ends at %d", self.name, self.high_watermark)
+        self._visible_size = self.log.appended_size
+        self.reopened += 1
         self.offline = None
+        logger.warning("%s is back online; it ends at %d", self.name, self.high_watermark)
 
     def close(self) -> None:
         """No more reads or writes: those who wait are told that the partition is gone."""
         self.offline = "closed"
+        self.is_closed = True
         self._refuse_unflushed(KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
         self.wake_watchers()
+
+    async def ended(self) -> None:
+        """After `close`: nobody here touches its files by name any more."""
+        async with self._maintenance:
+            pass
 
     def wake_watchers(self) -> None:
         """Let those who wait look again: something has happened that is not an append."""
@@ -309,10 +347,10 @@ class Partition:
             return
         flush = self.log.begin_flush()
         if flush is None:
-            self._advance(self.log.flushed_offset, self.log.size)
+            self._advance(self.log.flushed_offset, self.log.appended_size)
             return
         self._flushing = True
-        size = self.log.size
+        size = self.log.appended_size
         done = self._disk.run(partial(_timed, flush.run))
         done.add_done_callback(lambda done: self._flush_ended(flush, size, done))
 
@@ -329,7 +367,8 @@ class Partition:
             if not future.done():
                 future.set_result(None)
         self._advance(flush.end_offset, size)
-        if self.log.end_offset > flush.end_offset and not self.config.write_caching:
+        # Those who wait were promised a flush, even if write.caching was set meanwhile.
+        if self.log.end_offset > flush.end_offset and (unflushed or not self.config.write_caching):
             self._flush()
 
     def _advance(self, offset: int, size: int) -> None:
@@ -337,12 +376,15 @@ class Partition:
         if offset <= self.high_watermark:
             return
         self.high_watermark = offset
+        self._transactions.seen_to(offset)
         more = size - self._visible_size
         self._visible_size = size
         for watcher in tuple(self._watchers):
             watcher.more(self, more)
 
     def _go_offline(self, error: BaseException) -> None:
+        if self.is_closed:
+            return
         self.offline = str(error)
         logger.error("%s goes offline: flush failed: %s", self.name, error)
         self._refuse_unflushed(KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, self.offline))

@@ -12,6 +12,7 @@ i64; count u32, then per aborted one: producer id i64, first offset i64, offset 
 
 import struct
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Collection
 from typing import NamedTuple
 
@@ -37,8 +38,9 @@ class PartitionTransactions:
     def __init__(self) -> None:
         # By producer, in the order in which they began: the first has the lowest offset.
         self._open: dict[int, OpenTransaction] = {}
-        # First offset and marker of those that have ended, until the marker is visible.
-        self._ending: list[tuple[int, int]] = []
+        # First offset and marker of those that have ended, until the marker is visible, in the
+        # order of their markers.
+        self._ending: deque[tuple[int, int]] = deque()
         # In the order of their markers.
         self._aborted: list[AbortedTransaction] = []
 
@@ -64,10 +66,15 @@ class PartitionTransactions:
         if marker is Marker.ABORT:
             self._aborted.append(AbortedTransaction(producer_id, opened.first_offset, offset))
 
+    def seen_to(self, high_watermark: int) -> None:
+        """Everything below is visible: markers that are need not be remembered."""
+        while self._ending and self._ending[0][1] < high_watermark:
+            self._ending.popleft()
+
     def last_stable_offset(self, high_watermark: int) -> int:
         if not self._open and not self._ending:
             return high_watermark
-        self._ending = [ending for ending in self._ending if ending[1] >= high_watermark]
+        self.seen_to(high_watermark)
         stable = min((first for first, _ in self._ending), default=high_watermark)
         if self._open:
             stable = min(stable, next(iter(self._open.values())).first_offset)

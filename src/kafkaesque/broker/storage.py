@@ -1,9 +1,10 @@
 """Where partitions live: a data directory, or memory. Opens them, checkpoints them, forgets them.
 
 A checkpoint makes the next unclean start short: the index and the producers of each partition that
-has moved are written out, then its recovery point. Segments are unlinked only after the log start
-that leaves them behind is durable, so that a power cut never leaves a hole, and that start only
-moves after a snapshot of the producers whose records go.
+has moved are written out, then its recovery point. Segments are unlinked oldest first, each for
+good before the next, so that a power cut never leaves a hole, and only after a snapshot of the
+producers whose records go. What fails for one partition is told and tried again, and stops no
+other.
 
 Above: topics.py, broker.py. Below: partition.py, log/.
 """
@@ -11,8 +12,7 @@ Above: topics.py, broker.py. Below: partition.py, log/.
 import asyncio
 import base64
 import logging
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 from uuid import UUID, uuid4
@@ -45,9 +45,13 @@ class Storage(Protocol):
 
     def open(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition: ...
     def strays(self) -> list[TopicPartition]: ...
+    def remove_strays(self, deleted: Collection[UUID]) -> set[UUID]: ...
     def forget_strangers(self) -> None: ...
     def offline(self) -> list[Partition]: ...
+    def durable_log_start(self, partition: Partition) -> int: ...
+    async def forget(self, names: Collection[TopicPartition]) -> None: ...
     async def delete(self, partitions: Sequence[Partition]) -> None: ...
+    async def remove_deleted(self) -> None: ...
     async def checkpoint(self) -> None: ...
     async def checkpoint_log_starts(self) -> None: ...
     async def note_cleaned(self, name: TopicPartition, offset: int) -> None: ...
@@ -77,23 +81,37 @@ class MemoryStorage:
     def strays(self) -> list[TopicPartition]:
         return []
 
+    def remove_strays(self, deleted: Collection[UUID]) -> set[UUID]:
+        return set()
+
     def forget_strangers(self) -> None:
         pass
 
     def offline(self) -> list[Partition]:
         return []
 
+    def durable_log_start(self, partition: Partition) -> int:
+        return partition.log.log_start_offset
+
+    async def forget(self, names: Collection[TopicPartition]) -> None:
+        pass
+
     async def delete(self, partitions: Sequence[Partition]) -> None:
         self._partitions.difference_update(partitions)
         for partition in partitions:
             self.cleaned_offsets.pop(partition.name, None)
+
+    async def remove_deleted(self) -> None:
+        pass
 
     async def checkpoint(self) -> None:
         pass
 
     async def checkpoint_log_starts(self) -> None:
         for partition in self._partitions:
-            partition.log.remove_segments(partition.take_removable())
+            for segment in partition.removable(partition.log.log_start_offset):
+                partition.log.remove_segments([segment])
+                partition.removed(segment)
 
     async def note_cleaned(self, name: TopicPartition, offset: int) -> None:
         self.cleaned_offsets[name] = offset
@@ -118,6 +136,7 @@ class DiskStorage:
         self.scanned_bytes = 0
         self._on_disk = directory.partitions()
         self._partitions: dict[TopicPartition, Partition] = {}
+        self._deleted: list[str] = []
         # The checkpoint files are written whole, in threads: without this, one that began earlier
         # could end later and bring back what was.
         self._checkpoints = asyncio.Lock()
@@ -125,21 +144,29 @@ class DiskStorage:
             logger.warning("%s", sentence)
 
     def open(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition:
-        """Open what is on disk, or begin anew. A directory of an older topic of that name is set
-        aside.
+        """Open what is on disk, or begin anew. A directory of an older topic of that name, or one
+        that an attempt to create it has left, goes. Raises KafkaError where the disk fails.
         """
-        directory = self._directory
-        known = name in self._on_disk
-        if known and self._is_stale(name, topic_id, self._on_disk.pop(name)):
-            logger.warning("%s belongs to a topic that was deleted: removed", name)
-            directory.remove_deleted(directory.delete_partition(name))
-            known = False
-        log = self._known_log(name, config) if known else self._new_log(name, topic_id, config)
+        try:
+            log = self._open(name, topic_id, config)
+        except OSError as error:
+            message = f"{name} cannot be opened: {error}"
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, message) from error
         self.scanned_bytes += log.recovery.scanned_bytes
         for sentence in log.recovery.sentences:
             logger.warning("%s: %s", name, sentence)
         partition = self._partitions[name] = Partition(name, log, config, self._disk, self._clock)
         return partition
+
+    def _open(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Log:
+        known = name in self._on_disk
+        if known and self._is_stale(name, topic_id, self._on_disk.pop(name)):
+            logger.warning("%s belongs to a topic that was deleted: removed", name)
+            known = False
+        if known:
+            return self._known_log(name, config)
+        self._deleted += self._directory.delete_partitions([name])
+        return self._new_log(name, topic_id, config)
 
     def _is_stale(self, name: TopicPartition, topic_id: UUID, found: UUID | None) -> bool:
         """Without its partition.metadata, a directory has never been flushed: nothing in it was
@@ -167,8 +194,10 @@ class DiskStorage:
         try:
             return Log.open(directory.create_partition(name, topic_id), config.log)
         except (OSError, KafkaError) as error:
-            with suppress(OSError):
-                directory.remove_deleted(directory.delete_partition(name))
+            try:
+                self._deleted += directory.delete_partitions([name])
+            except OSError as another:
+                logger.error("%s is left half made: %s", name, another)
             message = f"{name} cannot be created: {error}"
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, message) from error
 
@@ -176,26 +205,70 @@ class DiskStorage:
         """Partitions on disk that no topic has claimed: left alone, and named."""
         return sorted(self._on_disk)
 
+    def remove_strays(self, deleted: Collection[UUID]) -> set[UUID]:
+        """Remove what a kill has left of topics that were deleted; the topics that could not be."""
+        doomed = {name: found for name, found in self._on_disk.items() if found in deleted}
+        try:
+            self._deleted += self._directory.delete_partitions(sorted(doomed))
+        except OSError as error:
+            logger.error("files of deleted topics stay until the next start: %s", error)
+            return {found for found in doomed.values() if found is not None}
+        for name in doomed:
+            logger.warning("%s belongs to a topic that was deleted: removed", name)
+            del self._on_disk[name]
+        return set()
+
     def forget_strangers(self) -> None:
-        """Drop checkpoints of partitions that are gone: they would mislead a namesake."""
-        self._forget(self._directory.recovery_points.keys() - self._partitions.keys())
-        self._forget(self._directory.log_start_offsets.keys() - self._partitions.keys())
-        self._forget(self._directory.cleaned_offsets.keys() - self._partitions.keys())
+        """Drop checkpoints of partitions that are gone."""
+        directory = self._directory
+        known = {
+            *directory.recovery_points,
+            *directory.log_start_offsets,
+            *directory.cleaned_offsets,
+        }
+        try:
+            self._forget(known - self._partitions.keys())
+        except OSError as error:
+            logger.error("checkpoints keep partitions that are gone: %s", error)
+
+    async def forget(self, names: Collection[TopicPartition]) -> None:
+        """What is known of deleted partitions would mislead their namesakes."""
+        async with self._checkpoints:
+            try:
+                await self._disk.run(partial(self._forget, set(names)))
+            except OSError as error:
+                raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
 
     async def delete(self, partitions: Sequence[Partition]) -> None:
-        directory = self._directory
-        names = {partition.name for partition in partitions}
+        """Put away partitions that are closed; when this returns, they do not come back. Raises
+        KafkaError if some may: it can be called again.
+        """
+        for partition in partitions:
+            await partition.ended()
         async with self._checkpoints:
-            for name in names:
-                del self._partitions[name]
+            for partition in partitions:
+                if self._partitions.get(partition.name) is partition:
+                    del self._partitions[partition.name]
+            try:
+                self._deleted += await self._disk.run(partial(self._put_away, partitions))
+            except OSError as error:
+                raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
+        await self.remove_deleted()
 
-            def remove() -> None:
-                for partition in partitions:
-                    partition.log.close(clean=False)
-                    directory.remove_deleted(directory.delete_partition(partition.name))
-                self._forget(names)
+    def _put_away(self, partitions: Iterable[Partition]) -> list[str]:
+        for partition in partitions:
+            partition.log.close(clean=False)
+        return self._directory.delete_partitions([partition.name for partition in partitions])
 
-            await self._disk.run(remove)
+    async def remove_deleted(self) -> None:
+        """Remove the files of what was put away. What fails is tried again at the next call."""
+        paths, self._deleted = self._deleted, []
+        for path in paths:
+            try:
+                await self._disk.run(partial(self._directory.remove_deleted, path))
+            except OSError as error:
+                logger.error("%s stays for now: %s", path, error)
+                self._deleted.append(path)
 
     def _forget(self, names: Collection[TopicPartition]) -> None:
         directory = self._directory
@@ -215,6 +288,7 @@ class DiskStorage:
             await asyncio.gather(*map(self._checkpoint, moved))
             points = {name: p.log.recovery_point for name, p in self._partitions.items()}
             # Compared with what is on disk, not with what moved: the last write may have failed.
+            # Entries of partitions that are gone go with it.
             if points != self._directory.recovery_points:
                 await self._disk.run(lambda: self._directory.write_recovery_points(points))
 
@@ -226,39 +300,54 @@ class DiskStorage:
                 logger.error("%s: checkpoint failed: %s", partition.name, error)
 
     async def checkpoint_log_starts(self) -> None:
-        """Make log starts durable, then remove the segments that they leave behind.
+        """Make log starts durable and remove the segments that they leave behind, as far as the
+        disk allows: `durable_log_start` says what has come of it.
 
         What the producers of those records last sent is known from their headers or a snapshot: a
         snapshot first, if the headers go. A partition that is offline keeps the start it had.
+        Segments go even if the starts could not be written: they may be what fills the disk.
         """
         async with self._checkpoints:
-            while unsaved := self._with_unsaved_producers():
-                try:
-                    await unsaved[0].checkpoint()
-                except KafkaError:
-                    if unsaved[0].offline is None:
-                        raise
-            online = {n: p.log for n, p in self._partitions.items() if p.offline is None}
-            starts = self._directory.log_start_offsets | {
-                name: log.log_start_offset for name, log in online.items() if log.log_start_offset
-            }
-            removable = [
-                (log, segments)
-                for name, log in online.items()
-                if (segments := self._partitions[name].take_removable())
-            ]
-            if starts != self._directory.log_start_offsets:
-                await self._disk.run(lambda: self._directory.write_log_start_offsets(starts))
-            for log, segments in removable:
-                await self._disk.run(partial(log.remove_segments, segments))
+            starts = await self._raised_starts()
+            written = self._directory.log_start_offsets
+            merged = {name: start for name, start in written.items() if name in self._partitions}
+            merged |= {partition.name: start for partition, start in starts.items()}
+            try:
+                if merged != written:
+                    await self._disk.run(lambda: self._directory.write_log_start_offsets(merged))
+            except OSError as error:
+                logger.error("log starts could not be written: %s", error)
+            for partition, start in starts.items():
+                await self._remove_segments(partition, start)
 
-    def _with_unsaved_producers(self) -> list[Partition]:
-        return [
-            partition
+    async def _raised_starts(self) -> dict[Partition, int]:
+        """Log starts that are not durable, or have left segments behind, with what the producers
+        before them have sent saved.
+        """
+        starts = {
+            partition: partition.log.log_start_offset
             for partition in self._partitions.values()
-            if partition.offline is None
-            and partition.log.log_start_offset > partition.log.recovery_point
-        ]
+            if partition.offline is None and self._has_raised_start(partition)
+        }
+        unsaved = [p for p, start in starts.items() if start > p.log.recovery_point]
+        await asyncio.gather(*map(self._checkpoint, unsaved))
+        return {p: start for p, start in starts.items() if start <= p.log.recovery_point}
+
+    def _has_raised_start(self, partition: Partition) -> bool:
+        start = partition.log.log_start_offset
+        return start > self.durable_log_start(partition) or bool(partition.removable(start))
+
+    def durable_log_start(self, partition: Partition) -> int:
+        return self._directory.log_start_offsets.get(partition.name, 0)
+
+    async def _remove_segments(self, partition: Partition, start: int) -> None:
+        for segment in partition.removable(start):
+            try:
+                await self._disk.run(partial(partition.log.remove_segments, [segment]))
+            except OSError as error:
+                logger.error("%s keeps segments for now: %s", partition.name, error)
+                return
+            partition.removed(segment)
 
     @property
     def cleaned_offsets(self) -> Mapping[TopicPartition, int]:
@@ -318,7 +407,7 @@ class DiskStorage:
 
     def offline(self) -> list[Partition]:
         """Those that a failed flush took offline, the metadata log included."""
-        return [p for p in self._partitions.values() if p.offline is not None]
+        return [p for p in self._partitions.values() if p.offline is not None and not p.is_closed]
 
     async def close(self) -> None:
         """A clean stop: everything on disk and indexed, so that the next start scans nothing."""

@@ -14,7 +14,7 @@ Above: broker/broker.py. Below: properties.py, files.py; disk.py for a partition
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from uuid import UUID, uuid4
 
 from kafkaesque.errors import StartError
@@ -137,16 +137,23 @@ class DataDirectory:
         """Where the log of a partition lies that has a directory."""
         return DiskSegments(self._files, self._at(str(partition)), self._open_files)
 
-    def delete_partition(self, partition: TopicPartition) -> str:
-        """Put a partition aside, under the name returned: `remove_deleted` does the rest."""
-        deleted = self._at(f"{partition}.{uuid4().hex}{_DELETED}")
-        self._files.rename(self._at(str(partition)), deleted)
+    def delete_partitions(self, partitions: Iterable[TopicPartition]) -> list[str]:
+        """Put partitions aside for good, those that are there, under the names returned:
+        `remove_deleted` does the rest.
+        """
+        deleted = []
+        for partition in partitions:
+            path = self._at(f"{partition}.{uuid4().hex}{_DELETED}")
+            if self._files.exists(self._at(str(partition))):
+                self._files.rename(self._at(str(partition)), path)
+                deleted.append(path)
+        if deleted:
+            self._files.sync_directory(self.path)
         return deleted
 
     def remove_deleted(self, path: str) -> None:
-        self._files.sync_directory(self.path)
-        self._files.remove_tree(path)
-        self._files.sync_directory(self.path)
+        if self._files.exists(path):
+            self._files.remove_tree(path)
 
     def write_recovery_points(self, points: Mapping[TopicPartition, int]) -> None:
         """All of them: a partition that is left out has none."""

@@ -253,7 +253,11 @@ class Log:
         segments = self._store.segments
         start = retention.retained_from(segments, self.config, self.flushed_offset, now_ms)
         if start == self.end_offset and self._active.size:
-            self.roll()
+            try:
+                self.roll()
+            except KafkaError:
+                # A full disk has no room for a new segment: what is sealed makes some.
+                start = self._active.base_offset
         return self.delete_before(start)
 
     def remove_segments(self, segments: Sequence[Segment]) -> None:

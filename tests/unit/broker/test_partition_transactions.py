@@ -151,3 +151,14 @@ def test_a_marker_reads_back() -> None:
 def test_a_control_batch_of_another_kind_is_no_marker() -> None:
     batch = new_batch([Record(0, NOW, b"\0\0\0\2", b"")], control=True)
     assert read_marker(batch) is None
+
+
+def test_ends_that_are_visible_are_forgotten_though_nobody_reads() -> None:
+    ledger = Ledger()
+    for producer_id in range(100):
+        ledger.write(producer_id)
+        ledger.finish(producer_id, Marker.COMMIT)
+    ledger.transactions.seen_to(ledger.end - 1)
+    assert len(ledger.transactions._ending) == 1
+    ledger.transactions.seen_to(ledger.end)
+    assert not ledger.transactions._ending

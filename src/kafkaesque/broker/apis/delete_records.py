@@ -3,8 +3,6 @@
 Answered when the new start is durable: what was deleted stays deleted.
 """
 
-import logging
-
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.partition import Partition
 from kafkaesque.errors import ErrorCode, KafkaError
@@ -15,8 +13,6 @@ from kafkaesque.protocol.messages.delete_records import (
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
-
-logger = logging.getLogger(__name__)
 
 Deleted = list[tuple[Partition, DeleteRecordsPartitionResult]]
 
@@ -34,15 +30,12 @@ async def delete_records(ctx: Context, request: DeleteRecordsRequest) -> DeleteR
             for topic in request.topics
         ]
     )
-    failed = False
-    try:
-        await ctx.broker.storage.checkpoint_log_starts()
-    except (OSError, KafkaError) as error:
-        logger.error("new log starts could not be written: %s", error)
-        failed = True
+    storage = ctx.broker.storage
+    await storage.checkpoint_log_starts()
     for partition, result in deleted:
-        if failed or partition.offline is not None:
+        if storage.durable_log_start(partition) < result.low_watermark:
             result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
+            result.low_watermark = -1
     return response
 
 

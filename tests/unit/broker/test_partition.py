@@ -1,0 +1,130 @@
+"""What happens to those who wait for a partition while something else comes in between."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.held_disk import settled
+from tests.unit.broker.broker_rig import BrokerRig, run
+
+from kafkaesque.broker.partition import Partition
+from kafkaesque.errors import KafkaError
+from kafkaesque.records.batch import Record, new_batch
+
+
+class Waiter:
+    """A watcher that notes what it is told."""
+
+    def __init__(self) -> None:
+        self.more_bytes: list[int] = []
+        self.woken = 0
+
+    def more(self, partition: Partition, size: int) -> None:
+        self.more_bytes.append(size)
+
+    def wake(self) -> None:
+        self.woken += 1
+
+
+def test_write_caching_that_is_switched_on_during_a_flush_leaves_nobody_waiting(
+    tmp_path: Path,
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        topic = await rig.topic("orders")
+        partition = topic.partition(0)
+        rig.disk.is_held = True
+        rig.append(partition)
+        await settled()
+        waiting = partition.flushed(rig.append(partition))
+        assert waiting is not None
+        configured = asyncio.ensure_future(
+            rig.broker.topics.configure(topic, {"write.caching": "true"})
+        )
+        await rig.disk.let_all_go()
+        await asyncio.wait_for(asyncio.gather(waiting, configured), 30)
+
+    run(tmp_path, work)
+
+
+def test_what_was_cached_is_flushed_when_write_caching_is_switched_off(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        topic = await rig.topic("orders", write_caching="true")
+        partition = topic.partition(0)
+        end = rig.append(partition)
+        assert partition.log.flushed_offset < end
+        await rig.broker.topics.configure(topic, {"write.caching": None})
+        await settled()
+        assert partition.log.flushed_offset == end
+
+    run(tmp_path, work)
+
+
+def test_a_reader_at_the_head_hears_of_more_after_the_log_has_become_shorter(
+    tmp_path: Path,
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        partition = (await rig.topic("orders", segment_bytes="1024")).partition(0)
+        await rig.fill(partition)
+        partition.delete_records(-1)
+        waiter = Waiter()
+        partition.watch(waiter)
+        size = partition.log.appended_size
+        await rig.fill(partition, batches=1, size=20)
+        assert waiter.more_bytes == [partition.log.appended_size - size]
+
+    run(tmp_path, work)
+
+
+def test_a_reader_below_a_new_log_start_is_woken(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        partition = (await rig.topic("orders")).partition(0)
+        await rig.fill(partition)
+        waiter = Waiter()
+        partition.watch(waiter)
+        partition.delete_records(5)
+        assert waiter.woken == 1
+        partition.delete_records(5)
+        assert waiter.woken == 1
+
+    run(tmp_path, work)
+
+
+def test_the_last_stable_offset_is_never_below_the_log_start(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        partition = (await rig.topic("orders")).partition(0)
+        batch = new_batch(
+            [Record(i, 0, None, b"v") for i in range(3)],
+            producer_id=7,
+            producer_epoch=0,
+            base_sequence=0,
+            transactional=True,
+        )
+        partition.append(memoryview(batch))
+        await rig.fill(partition)
+        assert partition.last_stable_offset == 0
+        partition.delete_records(2)
+        assert partition.last_stable_offset == 2
+
+    run(tmp_path, work)
+
+
+def test_a_partition_that_was_closed_while_its_disk_failed_does_not_come_back(
+    tmp_path: Path,
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        partition = (await rig.topic("orders")).partition(0)
+        rig.disk.is_held = True
+        rig.append(partition)
+        rig.disk.let_go(OSError(5, "no"))
+        await settled()
+        assert partition.offline is not None
+        reviving = asyncio.ensure_future(rig.broker.storage.revive())
+        await settled()
+        partition.close()
+        await rig.disk.let_all_go()
+        await reviving
+        await rig.broker.storage.revive()
+        with pytest.raises(KafkaError):
+            partition.check_online()
+
+    run(tmp_path, work)
