@@ -125,10 +125,12 @@ class Broker:
         offsets_ms = self.config["offsets.retention.check.interval.ms"]
         cleaner_ms = self.config["log.cleaner.backoff.ms"]
         for seconds, work in (
+            (checkpoint_ms / 1000, self.metadata.compact),
             (checkpoint_ms / 1000, self._checkpoint),
             (retention_ms / 1000, self._enforce_retention),
             (cleaner_ms / 1000, self.cleaner.clean),
             (_REVIVE_SECONDS, self.storage.revive),
+            (_REVIVE_SECONDS, self.topics.finish_deletions),
             (_EXPIRE_SECONDS, self._expire_producers),
             (offsets_ms / 1000, self._expire_offsets),
             (_TRANSACTION_SECONDS, self.transactions.tick),
@@ -152,18 +154,22 @@ class Broker:
 
     async def delete_topic(self, topic: Topic) -> None:
         """Delete a topic, and with it what groups have committed for it."""
-        await self.topics.delete(topic, self.coordinator.delete_topic)
+        await self.topics.delete(topic)
 
     async def _load(self) -> None:
         name = TopicPartition(METADATA_TOPIC, 0)
-        partition = self.storage.open(name, _METADATA_TOPIC_ID, self.config.topic(_INTERNAL))
+        config = self.topics.effective(METADATA_TOPIC, _INTERNAL)
+        partition = self.storage.open(name, _METADATA_TOPIC_ID, config)
         self.metadata = Metadata(StateLog(partition, self.clock), self.topics, self.config)
         self.topics.journal = self.metadata
         self.metadata.load()
+        removed = self.metadata.removed_topics
+        self.metadata.removed_topics = self.storage.remove_strays(removed)
         if OFFSETS_TOPIC not in self.topics:
             await self._create_internal(OFFSETS_TOPIC, "offsets.topic.segment.bytes")
         offsets = StateLog(self.topics.named(OFFSETS_TOPIC).partition(0), self.clock)
         self.coordinator = Coordinator.load(offsets, self._group_config(), self.clock)
+        self.topics.forget_offsets = self.coordinator.delete_topic
         await self._finish_deletions()
         await self._load_transactions()
 
@@ -194,16 +200,11 @@ class Broker:
         return StateLog(self.topics.named(TRANSACTIONS_TOPIC).partition(0), self.clock)
 
     async def _finish_deletions(self) -> None:
-        """A power cut may come after a topic is deleted and before its offsets are.
-
-        If they cannot be deleted now, they are at least forgotten until the next start.
-        """
+        """A power cut may come after a topic is deleted and before its offsets are."""
         for topic in sorted(self.coordinator.table.offsets.all_topics()):
             if topic not in self.topics:
-                try:
-                    await self.coordinator.delete_topic(topic)
-                except KafkaError as error:
-                    logger.error("offsets of deleted topic %s: %s", topic, error.message)
+                self.topics.leave_offsets(topic)
+        await self.topics.finish_deletions()
 
     def _group_config(self) -> GroupConfig:
         return GroupConfig(
@@ -214,15 +215,18 @@ class Broker:
         )
 
     async def _checkpoint(self) -> None:
-        await self.metadata.compact()
         await self.storage.checkpoint_log_starts()
+        await self.storage.remove_deleted()
         await self.storage.checkpoint()
 
     async def _enforce_retention(self) -> None:
         now_ms = self.clock()
         for topic in list(self.topics):
             for partition in topic.partitions:
-                partition.enforce_retention(now_ms)
+                try:
+                    partition.enforce_retention(now_ms)
+                except (OSError, KafkaError) as error:
+                    logger.error("%s keeps what is too old: %s", partition.name, error)
         await self.storage.checkpoint_log_starts()
 
     async def _expire_producers(self) -> None:
@@ -238,6 +242,8 @@ class Broker:
         while not await self._is_closing_within(seconds):
             try:
                 await work()
+            except (OSError, KafkaError) as error:
+                logger.error("%s failed, and will be tried again: %s", work.__name__, error)
             except Exception:
                 logger.exception("%s failed, and will be tried again", work.__name__)
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 from kafkaesque.broker.partition import Partition
+from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.records.batch import NO_PRODUCER_ID, Record, new_batch, read_header
 from kafkaesque.records.entries import Run, runs
 from kafkaesque.records.entries import entries as entries_of
@@ -37,6 +38,7 @@ class StateLog:
         self.partition = partition
         self._clock = clock
         self._live_bytes = 0
+        self._next_try_bytes = 0
 
     @property
     def end_offset(self) -> int:
@@ -96,18 +98,24 @@ class StateLog:
         if waiting := self.partition.durable(self.end_offset):
             await waiting
 
-    async def compact(self, live_state: Iterator[list[Entry]]) -> None:
-        """Append the live state again and let the log start there, if the log has grown enough for
-        it.
-
-        Each part of the state is read and appended in one step of the loop, so that a change can
-        come before or after it, never between.
+    @property
+    def is_long(self) -> bool:
+        """Whether the log has grown enough for `compact`. After one that failed it has to double:
+        a full disk would be filled further by each attempt.
         """
-        log = self.partition.log
-        if log.size < max(_SMALL_BYTES, _GROWTH * self._live_bytes):
-            return
+        enough = max(_SMALL_BYTES, _GROWTH * self._live_bytes, self._next_try_bytes)
+        return self.partition.log.size >= enough
+
+    async def compact(self, live_state: Iterator[list[Entry]]) -> None:
+        """Append the live state again and let the log start there.
+
+        Nobody else may append meanwhile, and what was appended before must be part of the state:
+        it is dropped with all that lies before the new start.
+        """
+        partition, log = self.partition, self.partition.log
+        self._next_try_bytes = 2 * log.size
         log.roll()
-        start, size_before = log.end_offset, log.size
+        start, size_before, reopened = log.end_offset, log.size, partition.reopened
         pending: list[Entry] = []
         size = 0
         for part in live_state:
@@ -119,5 +127,9 @@ class StateLog:
                 await asyncio.sleep(0)
         self.append_soon(pending)
         await self.flushed()
+        if partition.reopened != reopened:
+            message = f"{partition.name} has lost what was appended"
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, message)
         self._live_bytes = log.size - size_before
-        self.partition.delete_records(start)
+        self._next_try_bytes = 0
+        partition.delete_records(start)

@@ -2,19 +2,32 @@
 metadata.py.
 
 A topic is seen by clients only once its creation is durable, and is gone for them only once its
-deletion is: a produce is never acknowledged for a topic that a crash could take back.
+deletion is: a produce is never acknowledged for a topic that a crash could take back. The name of
+a deleted topic is free when its files and the offsets that groups have committed for it are gone;
+what fails of that is tried again.
 """
 
 import asyncio
+import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Protocol, TypeAlias
 from uuid import UUID, uuid4
 
 from kafkaesque.broker.config import Config, TopicConfig
 from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.settings import MAX_MESSAGE_BYTES
 from kafkaesque.broker.storage import Storage
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.types import TopicPartition
@@ -24,6 +37,11 @@ OFFSETS_TOPIC = "__consumer_offsets"
 OFFSETS_PARTITION = TopicPartition(OFFSETS_TOPIC, 0)
 TRANSACTIONS_TOPIC = "__transaction_state"
 INTERNAL_TOPICS = frozenset({METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
+
+Apply: TypeAlias = Callable[[], None]
+"""How a change takes effect, once it is durable."""
+
+logger = logging.getLogger(__name__)
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _MAX_PARTITIONS = 10_000
@@ -49,6 +67,7 @@ class Topic:
     overrides: dict[str, str]
     config: TopicConfig
     partitions: list[Partition] = field(default_factory=list)
+    changing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def is_internal(self) -> bool:
@@ -65,13 +84,23 @@ class Topic:
         return [TopicPartition(self.name, index) for index in range(len(self.partitions), count)]
 
 
-class Journal(Protocol):
-    """Where changes to topics are made durable: metadata.py."""
+@dataclass(frozen=True, slots=True)
+class _Leaving:
+    """A topic that is deleted, and of which something is left. No id: only offsets are."""
 
-    async def topic_created(self, topic: Topic, partitions: int) -> None: ...
-    async def topic_grown(self, topic: Topic, first: int, count: int) -> None: ...
-    async def topic_deleted(self, topic: Topic) -> None: ...
-    async def topic_configured(self, topic: Topic, changes: Mapping[str, str | None]) -> None: ...
+    id: UUID | None = None
+    partitions: Sequence[Partition] = ()
+
+
+class Journal(Protocol):
+    """Where changes to topics are made durable, and then take effect: metadata.py."""
+
+    async def topic_created(self, topic: Topic, partitions: int, apply: Apply) -> None: ...
+    async def topic_grown(self, topic: Topic, first: int, count: int, apply: Apply) -> None: ...
+    async def topic_deleted(self, topic: Topic, apply: Apply) -> None: ...
+    async def topic_configured(
+        self, topic: Topic, changes: Mapping[str, str | None], apply: Apply
+    ) -> None: ...
 
 
 class Topics:
@@ -83,8 +112,12 @@ class Topics:
         self._by_name: dict[str, Topic] = {}
         # By the number that an id is: a UUID is slow to hash.
         self._by_id: dict[int, Topic] = {}
-        self._changing: set[str] = set()
+        self._creating: set[str] = set()
+        self._leaving: dict[str, _Leaving] = {}
+        self._finishing: set[str] = set()
         self.journal: Journal
+        self.forget_offsets: Callable[[str], Awaitable[None]]
+        """Deletes what groups have committed for a topic; raises KafkaError if that fails."""
 
     def __iter__(self) -> Iterator[Topic]:
         """Those that clients see; the metadata log is not one of them, as in Kafka."""
@@ -114,8 +147,11 @@ class Topics:
     def check(self, new: NewTopic) -> dict[str, str]:
         """Whether this topic could be created; its settings, without those that are null."""
         check_topic_name(new.name)
-        if new.name in self._by_name or new.name in self._changing:
+        if new.name in self._by_name or new.name in self._creating:
             message = f"Topic '{new.name}' already exists."
+            raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, message)
+        if new.name in self._leaving:
+            message = f"Topic '{new.name}' is still being deleted."
             raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, message)
         if new.name in INTERNAL_TOPICS:
             message = f"{new.name} is the name of an internal topic"
@@ -139,44 +175,78 @@ class Topics:
         return await self._create(name, 1, overrides)
 
     async def _create(self, name: str, count: int, overrides: dict[str, str]) -> Topic:
-        topic = Topic(name, uuid4(), overrides, self._config.topic(overrides))
-        self._changing.add(name)
+        topic = Topic(name, uuid4(), overrides, self.effective(name, overrides))
+        self._creating.add(name)
         try:
             async with self._opened(topic, count) as partitions:
-                await self.journal.topic_created(topic, count)
-            topic.partitions += partitions
-            self._show(topic)
+                await self.journal.topic_created(
+                    topic, count, partial(self._show, topic, partitions)
+                )
         finally:
-            self._changing.discard(name)
+            self._creating.discard(name)
         return topic
 
     async def grow(self, topic: Topic, count: int) -> None:
-        self._claim(topic)
-        try:
+        async with self._changed(topic):
             have = len(topic.partitions)
+            if count <= have:
+                message = f"{topic.name} has {have} partitions already; {count} is not more"
+                raise KafkaError(ErrorCode.INVALID_PARTITIONS, message)
             async with self._opened(topic, count) as partitions:
-                await self.journal.topic_grown(topic, have, count - have)
-            topic.partitions += partitions
-            self._configure(topic)
-        finally:
-            self._changing.discard(topic.name)
+                show = partial(self._show, topic, partitions)
+                await self.journal.topic_grown(topic, have, count - have, show)
 
-    async def delete(self, topic: Topic, forget: Callable[[str], Awaitable[None]]) -> None:
-        """Delete a topic and its files; returns when that is durable.
-
-        `forget` deletes what else goes by its name, before another topic can have it.
+    async def delete(self, topic: Topic) -> None:
+        """Delete a topic, its files, and what groups have committed for it; returns when that is
+        durable. It is gone, too, where only the second half raises.
         """
         if topic.is_internal:
             message = f"{topic.name} is the broker's own"
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
-        self._claim(topic)
+        async with self._changed(topic):
+            await self.journal.topic_deleted(topic, partial(self._leave, topic))
+        await self._finish(topic.name)
+
+    def _leave(self, topic: Topic) -> None:
+        del self._by_id[topic.id.int]
+        del self._by_name[topic.name]
+        self._leaving[topic.name] = _Leaving(topic.id, topic.partitions)
+        for partition in topic.partitions:
+            partition.close()
+
+    def leave_offsets(self, name: str) -> None:
+        """Groups have offsets of a topic that is deleted: nobody may have its name until those are
+        gone.
+        """
+        self._leaving[name] = _Leaving()
+
+    def leaving_ids(self) -> list[UUID]:
+        """Deleted topics whose files may still be there."""
+        return [leaving.id for leaving in self._leaving.values() if leaving.id is not None]
+
+    async def finish_deletions(self) -> None:
+        """Try again what deletions have left."""
+        for name in [name for name in self._leaving if name not in self._finishing]:
+            try:
+                await self._finish(name)
+            except KafkaError as error:
+                logger.error("what deleted topic %s has left: %s", name, error.message)
+
+    async def _finish(self, name: str) -> None:
+        """Both halves are tried, whatever becomes of the other."""
+        self._finishing.add(name)
         try:
-            await self.journal.topic_deleted(topic)
-            self.remove(topic.id)
-            await self._discard(topic.partitions)
-            await forget(topic.name)
+            discarded, forgotten = await asyncio.gather(
+                self._storage.delete(self._leaving[name].partitions),
+                self.forget_offsets(name),
+                return_exceptions=True,
+            )
         finally:
-            self._changing.discard(topic.name)
+            self._finishing.discard(name)
+        for failure in (discarded, forgotten):
+            if failure is not None:
+                raise failure
+        del self._leaving[name]
 
     def check_configs(self, topic: Topic, changes: Mapping[str, str | None]) -> None:
         """Raises INVALID_CONFIG if the topic could not have these settings."""
@@ -184,15 +254,15 @@ class Topics:
 
     async def configure(self, topic: Topic, changes: Mapping[str, str | None]) -> None:
         """Set (or, with None, unset) settings. They take effect when they are durable."""
-        self.check_configs(topic, changes)
-        await self.journal.topic_configured(topic, changes)
-        self.apply_configs(topic, changes)
+        async with self._changed(topic):
+            self.check_configs(topic, changes)
+            apply = partial(self._override, topic, changes)
+            await self.journal.topic_configured(topic, changes, apply)
 
     def add(self, topic: Topic, partitions: int) -> None:
         """Open a topic that the journal has, and let clients see it."""
-        for name in topic.missing(partitions):
-            topic.partitions.append(self._storage.open(name, topic.id, topic.config))
-        self._show(topic)
+        missing = topic.missing(partitions)
+        self._show(topic, [self._storage.open(name, topic.id, topic.config) for name in missing])
 
     @asynccontextmanager
     async def _opened(self, topic: Topic, count: int) -> AsyncIterator[list[Partition]]:
@@ -201,8 +271,10 @@ class Topics:
         If they cannot all be, or if the journal refuses them, nothing of them is left.
         """
         partitions: list[Partition] = []
+        missing = topic.missing(count)
+        await self._storage.forget(missing)
         try:
-            for name in topic.missing(count):
+            for name in missing:
                 partition = self._storage.open(name, topic.id, topic.config)
                 partitions.append(partition)
                 if len(partitions) % _OPENED_PER_TURN == 0:
@@ -213,20 +285,22 @@ class Topics:
             raise
 
     async def _discard(self, partitions: list[Partition]) -> None:
+        """Remove partitions that nobody has seen. What is left, a namesake finds and removes."""
         for partition in partitions:
             partition.close()
-        await self._storage.delete(partitions)
+        try:
+            await self._storage.delete(partitions)
+        except KafkaError as error:
+            logger.error("new partitions could not be removed: %s", error.message)
 
-    def _show(self, topic: Topic) -> None:
+    def _show(self, topic: Topic, partitions: Iterable[Partition]) -> None:
+        """Let clients see a topic, with more partitions, as it is configured by now."""
+        topic.partitions += partitions
         self._by_name[topic.name] = topic
         self._by_id[topic.id.int] = topic
+        self._configure(topic)
 
-    def remove(self, topic_id: UUID) -> Topic:
-        topic = self._by_id.pop(topic_id.int)
-        del self._by_name[topic.name]
-        return topic
-
-    def apply_configs(self, topic: Topic, changes: Mapping[str, str | None]) -> None:
+    def _override(self, topic: Topic, changes: Mapping[str, str | None]) -> None:
         topic.overrides = _merged(topic.overrides, changes)
         self._configure(topic)
 
@@ -236,15 +310,28 @@ class Topics:
             self._configure(topic)
 
     def _configure(self, topic: Topic) -> None:
-        topic.config = self._config.topic(topic.overrides)
+        topic.config = self.effective(topic.name, topic.overrides)
         for partition in topic.partitions:
             partition.configure(topic.config)
 
-    def _claim(self, topic: Topic) -> None:
-        if topic.name in self._changing:
-            message = f"{topic.name} is being changed already"
-            raise KafkaError(ErrorCode.INVALID_REQUEST, message)
-        self._changing.add(topic.name)
+    def effective(self, name: str, overrides: Mapping[str, str]) -> TopicConfig:
+        """What a topic's settings come to. The broker's own promises do not follow a default that
+        any client may change: its state is durable before it is told, whatever its size.
+        """
+        config = self._config.topic(overrides)
+        if name not in INTERNAL_TOPICS:
+            return config
+        size = max(config.max_message_bytes, MAX_MESSAGE_BYTES)
+        return replace(config, write_caching=False, max_message_bytes=size)
+
+    @asynccontextmanager
+    async def _changed(self, topic: Topic) -> AsyncIterator[None]:
+        """One change of a topic at a time, and none of one that was deleted meanwhile."""
+        async with topic.changing:
+            if self._by_id.get(topic.id.int) is not topic:
+                message = f"topic {topic.name} has been deleted"
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
+            yield
 
     def _check_collision(self, name: str) -> None:
         """`a.b` and `a_b` would have the same metrics in Kafka, which refuses the second."""

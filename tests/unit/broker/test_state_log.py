@@ -77,13 +77,34 @@ def test_a_log_that_is_compacted_starts_with_its_live_state() -> None:
         for number in range(30):
             await log.append([(None, b"%d" % number * 50_000)])
         live: list[list[Entry]] = [[(None, b"live")], [(None, b"x" * 70_000)], [(None, b"last")]]
+        assert log.is_long
         await log.compact(iter(live))
         assert replayed(log) == [(b"", b"live"), (b"", b"x" * 70_000), (b"", b"last")]
-        start = log.partition.log.log_start_offset
-        await log.compact(iter(live))
-        assert log.partition.log.log_start_offset == start
+        assert not log.is_long
 
     in_memory(work)
+
+
+def test_a_compaction_that_failed_is_tried_again_only_when_the_log_has_doubled(
+    tmp_path: Path,
+) -> None:
+    """Each attempt appends: on a disk without room they would fill what is left of it."""
+
+    async def work(log: StateLog, files: FaultyFiles, storage: DiskStorage) -> None:
+        for number in range(30):
+            await log.append([(None, b"%d" % number * 50_000)])
+        files.is_full = True
+        with pytest.raises(KafkaError):
+            await log.compact(iter([[(None, b"live")]]))
+        files.is_full = False
+        assert not log.is_long
+        size = log.partition.log.size
+        while log.partition.log.size < 2 * size:
+            assert not log.is_long
+            await log.append([(None, b"more" * 50_000)])
+        assert log.is_long
+
+    on_disk(tmp_path / "data", work)
 
 
 def test_what_cannot_be_flushed_is_refused_and_not_replayed(tmp_path: Path) -> None:

@@ -1,0 +1,121 @@
+"""Housekeeping: what fails for one partition stops no other, and is done when the disk allows."""
+
+from pathlib import Path
+
+import pytest
+from tests.unit.broker.broker_rig import BrokerRig, run
+
+from kafkaesque.broker.partition import Partition
+from kafkaesque.errors import ErrorCode, KafkaError
+
+SMALL = {"segment_bytes": "1024"}
+
+
+async def _filled(rig: BrokerRig, name: str) -> Partition:
+    partition = (await rig.topic(name, **SMALL)).partition(0)
+    await rig.fill(partition)
+    return partition
+
+
+def _segments(rig: BrokerRig, name: str) -> int:
+    return len(list((rig.data_dir / f"{name}-0").glob("*.log")))
+
+
+def test_a_partition_that_cannot_be_checkpointed_does_not_hold_up_the_log_starts_of_others(
+    tmp_path: Path,
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        bad, good = await _filled(rig, "bad"), await _filled(rig, "good")
+        rig.files.broken["pwrite"] = "bad-0/"
+        bad.delete_records(-1)
+        good.delete_records(-1)
+        storage = rig.broker.storage
+        await storage.checkpoint_log_starts()
+        assert storage.durable_log_start(bad) == 0
+        assert storage.durable_log_start(good) == good.log.log_start_offset
+        assert _segments(rig, "good") == 1
+        rig.files.broken.clear()
+        await storage.checkpoint_log_starts()
+        assert storage.durable_log_start(bad) == bad.log.log_start_offset
+        assert _segments(rig, "bad") == 1
+
+    run(tmp_path, work)
+
+
+def test_segments_that_could_not_be_removed_are_removed_later(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        bad, good = await _filled(rig, "bad"), await _filled(rig, "good")
+        before = _segments(rig, "bad")
+        rig.files.broken["remove"] = "bad-0/"
+        bad.delete_records(-1)
+        good.delete_records(-1)
+        await rig.broker.storage.checkpoint_log_starts()
+        assert (_segments(rig, "bad"), _segments(rig, "good")) == (before, 1)
+        rig.files.broken.clear()
+        await rig.broker.storage.checkpoint_log_starts()
+        assert _segments(rig, "bad") == 1
+
+    run(tmp_path, work)
+
+
+def test_a_full_disk_is_given_room_though_nothing_can_be_written(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        partition = await _filled(rig, "orders")
+        await rig.broker.storage.checkpoint()
+        rig.files.is_full = True
+        partition.delete_records(-1)
+        await rig.broker.storage.checkpoint_log_starts()
+        assert _segments(rig, "orders") == 1
+        assert rig.broker.storage.durable_log_start(partition) == 0
+        rig.files.is_full = False
+        await rig.broker.storage.checkpoint_log_starts()
+        start = partition.log.log_start_offset
+        assert rig.broker.storage.durable_log_start(partition) == start
+
+    run(tmp_path, work)
+
+
+def test_retention_on_a_full_disk_removes_what_is_sealed(tmp_path: Path) -> None:
+    """It has no room for the new segment that would let it remove all."""
+
+    async def work(rig: BrokerRig) -> None:
+        topic = await rig.topic("orders", **SMALL, retention_ms="0")
+        partition = topic.partition(0)
+        await rig.fill(partition)
+        await rig.broker.storage.checkpoint()
+        before = _segments(rig, "orders")
+        rig.files.is_full = True
+        partition.enforce_retention(1 << 62)
+        await rig.broker.storage.checkpoint_log_starts()
+        assert _segments(rig, "orders") == 1 < before
+        rig.files.is_full = False
+
+    run(tmp_path, work)
+
+
+def test_a_deleted_directory_that_could_not_be_removed_is_removed_later(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        topic = await rig.topic("orders", 3)
+        rig.files.broken["remove_tree"] = "orders-1"
+        await rig.broker.delete_topic(topic)
+        assert [path.name[:8] for path in rig.data_dir.glob("orders-*")] == ["orders-1"]
+        rig.files.broken.clear()
+        await rig.broker.storage.remove_deleted()
+        assert not list(rig.data_dir.glob("orders-*"))
+
+    run(tmp_path, work)
+
+
+def test_a_creation_that_failed_and_could_not_be_undone_can_be_tried_again(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        rig.files.broken = {"pwrite": "orders-1/", "rename": "orders-"}
+        with pytest.raises(KafkaError) as refused:
+            await rig.topic("orders", 2)
+        assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+        assert list(rig.data_dir.glob("orders-*"))
+        rig.files.broken.clear()
+        topic = await rig.topic("orders", 2)
+        assert len(topic.partitions) == 2
+        await rig.fill(topic.partition(1), batches=1)
+
+    run(tmp_path, work)

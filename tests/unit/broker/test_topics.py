@@ -1,0 +1,196 @@
+"""Changes of topics, and what comes between a change and its end: another, a stop, a failing disk."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.held_disk import settled
+from tests.unit.broker.broker_rig import BrokerRig, run
+
+from kafkaesque.broker import state_log
+from kafkaesque.broker.topics import OFFSETS_TOPIC, NewTopic
+from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.groups.offsets import CommittedOffset
+from kafkaesque.types import TopicPartition
+
+ORDERS = TopicPartition("orders", 0)
+
+
+def _committed(rig: BrokerRig) -> CommittedOffset | None:
+    return rig.broker.coordinator.table.offsets.fetch("group", ORDERS)
+
+
+async def _commit(rig: BrokerRig) -> None:
+    offset = CommittedOffset(5, -1, "", 0, None)
+    await rig.broker.coordinator.commit("group", {ORDERS: offset})
+
+
+def test_changes_on_their_way_survive_the_shortening_of_the_metadata_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state_log, "_SMALL_BYTES", 0)
+
+    async def work(rig: BrokerRig) -> None:
+        topic = await rig.topic("orders", 1, retention_ms="1000")
+        doomed = await rig.topic("doomed")
+        rig.disk.is_held = True
+        topics = rig.broker.topics
+        changes = [
+            asyncio.ensure_future(topics.create(NewTopic("new", 2))),
+            asyncio.ensure_future(topics.configure(topic, {"retention.ms": "2000"})),
+            asyncio.ensure_future(topics.grow(topic, 3)),
+            asyncio.ensure_future(topics.delete(doomed)),
+            asyncio.ensure_future(rig.broker.metadata.new_producer_id()),
+        ]
+        await settled()
+        shortening = asyncio.ensure_future(rig.broker.metadata.compact())
+        late = asyncio.ensure_future(topics.create(NewTopic("late", 1)))
+        await rig.disk.let_all_go()
+        *_, producer_id = await asyncio.gather(*changes)
+        await asyncio.gather(shortening, late)
+        await rig.broker.storage.checkpoint_log_starts()
+        broker = await rig.reopen()
+        names = {topic.name: len(topic.partitions) for topic in broker.topics}
+        names.pop(OFFSETS_TOPIC)
+        assert names == {"orders": 3, "new": 2, "late": 1}
+        assert broker.topics.named("orders").overrides == {"retention.ms": "2000"}
+        assert await broker.metadata.new_producer_id() > producer_id
+
+    run(tmp_path, work)
+
+
+def test_a_setting_on_its_way_when_its_topic_is_deleted_does_not_reach_a_namesake(
+    tmp_path: Path,
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        topic = await rig.topic("orders")
+        rig.disk.is_held = True
+        deleted = asyncio.ensure_future(rig.broker.delete_topic(topic))
+        await settled()
+        configured = asyncio.ensure_future(
+            rig.broker.topics.configure(topic, {"retention.ms": "1"})
+        )
+        await rig.disk.let_all_go()
+        await deleted
+        with pytest.raises(KafkaError) as refused:
+            await configured
+        assert refused.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        await rig.topic("orders")
+        broker = await rig.reopen()
+        assert broker.topics.named("orders").overrides == {}
+
+    run(tmp_path, work)
+
+
+def test_a_default_that_changes_while_a_topic_is_made_reaches_it(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        rig.disk.is_held = True
+        creation = asyncio.ensure_future(rig.topic("orders"))
+        await settled()
+        change = rig.broker.metadata.configure_broker({"log.retention.ms": "1234"})
+        changing = asyncio.ensure_future(change)
+        await rig.disk.let_all_go()
+        await changing
+        partition = (await creation).partition(0)
+        assert partition.log.config.retention_ms == 1234
+
+    run(tmp_path, work)
+
+
+def test_defaults_that_clients_change_take_no_durability_from_the_brokers_own_topics(
+    tmp_path: Path,
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        changes = {"write.caching.default": "true", "message.max.bytes": "10"}
+        await rig.broker.metadata.configure_broker(changes)
+        assert (await rig.topic("orders")).config.write_caching
+        for _ in range(2):
+            config = rig.broker.topics.named(OFFSETS_TOPIC).partition(0).config
+            assert not config.write_caching
+            assert config.max_message_bytes > 10
+            await rig.reopen()
+
+    run(tmp_path, work, write_caching_default="true")
+
+
+def test_a_topic_takes_its_offsets_along_though_its_files_cannot_be_removed(
+    tmp_path: Path,
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        topic = await rig.topic("orders")
+        await _commit(rig)
+        rig.files.broken["rename"] = "orders-0"
+        with pytest.raises(KafkaError):
+            await rig.broker.delete_topic(topic)
+        assert _committed(rig) is None
+        with pytest.raises(KafkaError) as refused:
+            await rig.topic("orders")
+        assert refused.value.code is ErrorCode.TOPIC_ALREADY_EXISTS
+        rig.files.broken.clear()
+        await rig.broker.topics.finish_deletions()
+        await rig.topic("orders")
+
+    run(tmp_path, work)
+
+
+def test_what_a_kill_has_left_of_a_deleted_topic_goes_at_the_next_start(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        topic = await rig.topic("orders", 20)
+        other = await rig.topic("other")
+        rig.files.broken["rename"] = "orders-7"
+        with pytest.raises(KafkaError):
+            await rig.broker.delete_topic(topic)
+        assert len(list(rig.data_dir.glob("orders-*"))) > 0
+        rig.files.broken.clear()
+        broker = await rig.reopen()
+        assert not list(rig.data_dir.glob("orders-?")) + list(rig.data_dir.glob("orders-??"))
+        assert broker.storage.strays() == []
+        assert broker.topics.named("other").id == other.id
+
+    run(tmp_path, work)
+
+
+def test_a_kill_after_the_metadata_log_was_shortened_leaves_nothing_of_a_deleted_topic(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state_log, "_SMALL_BYTES", 0)
+
+    async def work(rig: BrokerRig) -> None:
+        topic = await rig.topic("orders", 3)
+        rig.files.broken["rename"] = "orders-1"
+        with pytest.raises(KafkaError):
+            await rig.broker.delete_topic(topic)
+        await rig.broker.metadata.compact()
+        await rig.broker.storage.checkpoint_log_starts()
+        rig.files.broken.clear()
+        broker = await rig.reopen()
+        await broker.storage.remove_deleted()
+        assert not list(rig.data_dir.glob("orders-*"))
+
+    run(tmp_path, work)
+
+
+def test_a_topic_is_changed_by_one_at_a_time(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        topic = await rig.topic("orders")
+        topics = rig.broker.topics
+        grown = await asyncio.gather(
+            topics.grow(topic, 3), topics.grow(topic, 2), return_exceptions=True
+        )
+        assert grown[0] is None
+        assert isinstance(grown[1], KafkaError)
+        assert grown[1].code is ErrorCode.INVALID_PARTITIONS
+        assert len(topic.partitions) == 3
+
+    run(tmp_path, work)
+
+
+def test_producer_ids_of_brokers_without_a_past_differ(tmp_path: Path) -> None:
+    ids = []
+
+    async def work(rig: BrokerRig) -> None:
+        ids.append(await rig.broker.metadata.new_producer_id())
+
+    run(tmp_path / "one", work)
+    run(tmp_path / "two", work)
+    assert ids[0] != ids[1]
