@@ -1,4 +1,4 @@
-"""Changes of topics, and what comes between a change and its end: another, a stop, a failing disk."""
+"""Changes of topics, and what comes between one and its end: another, a stop, a failing disk."""
 
 import asyncio
 from pathlib import Path
