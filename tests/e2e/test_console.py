@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from confluent_kafka import Producer, TopicPartition
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 from tests import foreign
 from tests.broker_process import COMMAND, BrokerProcess
 from tests.console_page import RECORDS, start_tail, wait_for_text, watched_page, write_until_shown
@@ -61,15 +61,15 @@ def ticks(bootstrap: str, rate: int) -> Iterator[None]:
         process.wait(20)
 
 
-def cell(page: Page, row: str, name: str) -> str:
-    return page.locator(f"[data-row='{row}'] [data-cell={name}]").inner_text()
+def cell(page: Page, row: str, name: str) -> Locator:
+    return page.locator(f"[data-row='{row}'] [data-cell={name}]")
 
 
 def test_the_ticks_move_and_the_topic_opens(shared: BrokerProcess, page: Page) -> None:
     with ticks(shared.bootstrap, rate=40):
         page.goto("/")
         wait_for_text(page, f"[data-row={TICKS}] [data-cell=rate]", r"^[1-9][\d.]* /s$")
-        before = cell(page, TICKS, "events")
+        before = cell(page, TICKS, "events").inner_text()
         page.wait_for_function(
             "([topic, before]) => document.querySelector("
             "`[data-row=${topic}] [data-cell=events]`).innerText !== before",
@@ -104,9 +104,10 @@ def test_sizes_and_partitions_are_those_of_the_broker(shared: BrokerProcess, pag
     foreign.produce(shared.bootstrap, topic, ["x" * 1000] * 3, partition=1)
     page.goto(f"/topics/{topic}")
     wait_for_text(page, "[data-row='1'] [data-cell=size]", r"^3\.\d KB$")
-    assert cell(page, "0", "events") == "0"
-    assert cell(page, "1", "end") == "3"
-    assert cell(page, "1", "replicas") == "1 / 1"
+    # A look that began before the records were written may have their size and not their offsets.
+    expect(cell(page, "1", "end")).to_have_text("3")
+    expect(cell(page, "0", "events")).to_have_text("0")
+    expect(cell(page, "1", "replicas")).to_have_text("1 / 1")
     page.get_by_text("Settings").click()
     expect(page.locator("[data-row='cleanup.policy'] [data-cell=value]")).to_have_text("delete")
 
@@ -231,12 +232,12 @@ def test_open_transactions_show_their_age_until_they_end(shared: BrokerProcess, 
     page.goto("/transactions")
     expect(page.get_by_text("No transaction is open now.")).to_be_visible()
     with open_transaction(shared.bootstrap, name, topic, range(6), timeout_ms=90_000) as producer:
-        wait_for_text(page, f"[data-row={name}] [data-cell=age]", r"^[2-9]s$")
-        assert cell(page, name, "state") == "Ongoing"
-        assert cell(page, name, "partitions") == (
+        wait_for_text(page, f"[data-row={name}] [data-cell=age]", r"^([2-9]|\d\d)s$")
+        expect(cell(page, name, "state")).to_have_text("Ongoing")
+        expect(cell(page, name, "partitions")).to_have_text(
             f"{', '.join(f'{topic}-{number}' for number in range(4))} and 2 more"
         )
-        assert cell(page, name, "timeout") == "1m30s"
+        expect(cell(page, name, "timeout")).to_have_text("1m30s")
         with open_transaction(shared.bootstrap, second, topic):
             expect(page.locator("tbody tr")).to_have_count(2)
             expect(page.locator("tbody tr").first).to_contain_text(name)
