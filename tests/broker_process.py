@@ -1,11 +1,13 @@
 """A broker as a user runs it: `kafkaesque broker` in a process of its own, which can be killed."""
 
 import os
+import random
 import re
 import signal
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -13,11 +15,23 @@ COMMAND = Path(sys.executable).with_name("kafkaesque")
 _LISTENING = re.compile(rb"listening on ([^ ,]+)")
 
 
+# Below those that a system gives to outgoing connections: one of these would take the port of a
+# broker that has not started yet or starts again, even the client's that looks for that broker.
+_PORTS = range(20_000, 32_000)
+# Not the seeded one: hypothesis lets that begin anew in every process.
+_random = random.SystemRandom()
+_given: set[int] = set()
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """One that stays free until it is used; no port is given twice by a process."""
+    while True:
+        port = _random.choice(_PORTS)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            if port not in _given:
+                _given.add(port)
+                return port
 
 
 class BrokerProcess:

@@ -8,20 +8,12 @@ from types import TracebackType
 from tests.broker_process import COMMAND, free_port
 
 
-def free_ports(count: int) -> list[int]:
-    """All different: one that was free a moment ago may be offered again."""
-    found: set[int] = set()
-    while len(found) < count:
-        found.add(free_port())
-    return list(found)
-
-
 class Up:
     """`kafkaesque up` with these options; `start` returns when it has said welcome. Spark takes its
     time and half of the machine: it is left out unless asked for."""
 
     def __init__(self, *args: object, spark: bool = False) -> None:
-        ports = free_ports(7)
+        ports = [free_port() for _ in range(7)]
         self.port, self.course_port, self.console_port = ports[:3]
         self.registry_port, self.gateway_port = ports[3:5]
         self.fanout_port, self.fanout_tcp_port = ports[5:]
