@@ -67,7 +67,7 @@ class AppProcess:
             return 0
         process.send_signal(number)
         try:
-            return process.wait(timeout=30)
+            return process.wait(timeout=60)
         except BaseException:
             process.kill()
             process.wait()

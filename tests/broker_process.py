@@ -97,7 +97,7 @@ class BrokerProcess:
         with process.stdout:
             process.send_signal(number)
             try:
-                return process.wait(timeout=30)
+                return process.wait(timeout=60)
             except BaseException:
                 process.kill()
                 process.wait()

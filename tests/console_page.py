@@ -14,7 +14,7 @@ from scripts.browser import NoBrowserError, chromium
 from tests import foreign
 
 RECORDS = ".k-records tbody tr"
-TIMEOUT_MS = 20_000
+TIMEOUT_MS = 60_000
 expect.set_options(timeout=TIMEOUT_MS)
 
 

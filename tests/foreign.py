@@ -22,7 +22,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-TIMEOUT_S = 20.0
+TIMEOUT_S = 60.0
 
 
 @functools.lru_cache(maxsize=1)

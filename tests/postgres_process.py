@@ -79,7 +79,7 @@ class PostgresProcess:
             others = {each.pid: each for each in running() if each.parent == process.pid}
             kill(others.values())
             process.kill()
-            process.wait(timeout=30)
+            process.wait(timeout=60)
             # It would not start while one of them holds its memory.
             foreign.until(lambda: not any(each.pid in others for each in running()))
 
@@ -118,5 +118,5 @@ class PostgresProcess:
         if process is not None:
             # At once, but unlike one that is killed it gives back what it has of the system's.
             process.send_signal(signal.SIGQUIT)
-            process.wait(timeout=30)
+            process.wait(timeout=60)
         shutil.rmtree(self.directory)

@@ -36,7 +36,7 @@ class ServingProcess:
     def stop(self) -> int:
         """Tell it to stop, and wait: the exit code."""
         self.process.terminate()
-        code = self.process.wait(timeout=20)
+        code = self.process.wait(timeout=60)
         assert self.process.stdout is not None
         self.process.stdout.close()
         return code

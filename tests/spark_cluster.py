@@ -86,4 +86,4 @@ class SparkCluster:
         for process in reversed(self._processes):
             process.terminate()
         for process in self._processes:
-            process.wait(30)
+            process.wait(60)

@@ -11,7 +11,7 @@ from typing import Any
 
 from confluent_kafka import Message, Producer
 
-_TIMEOUT_S = 30.0
+_TIMEOUT_S = 60.0
 
 
 class SteadyWriter:

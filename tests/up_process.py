@@ -60,7 +60,7 @@ class Up:
         self.process.send_signal(number)
         assert self.process.stdout is not None
         self.told += self.process.stdout.read()
-        return self.process.wait(30)
+        return self.process.wait(60)
 
     def __enter__(self) -> "Up":
         return self.start()

@@ -67,7 +67,7 @@ def test_a_broker_prints_one_line_and_ends_with_0_when_told_to_stop(tmp_path: Pa
             line = process.stdout.readline()
             process.send_signal(number)
             assert process.stdout.read() == ""
-            assert process.wait(20) == 0
+            assert process.wait(60) == 0
         assert "listening on 127.0.0.1:" in line
         assert ":0" not in line
 

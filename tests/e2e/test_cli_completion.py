@@ -26,7 +26,7 @@ def completed(line: str, **environment: str) -> list[str]:
         "COMP_CWORD": str(len(words) - 1),
     }
     done = subprocess.run(
-        [str(COMMAND)], env=asked | environment, capture_output=True, text=True, timeout=30
+        [str(COMMAND)], env=asked | environment, capture_output=True, text=True, timeout=60
     )
     assert done.stderr == ""
     return done.stdout.split()

@@ -141,7 +141,7 @@ def test_records_are_printed_as_they_come_until_ctrl_c(commands: Commands) -> No
         foreign.produce(commands.bootstrap, "orders", ["new"], 1)
         assert lines(process, 1) == ["1/2=new"]
         process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=20) == ("", "")
+        assert process.communicate(timeout=60) == ("", "")
         assert process.returncode == 0
 
 
@@ -156,7 +156,7 @@ def test_at_the_end_only_what_is_new_is_printed(commands: Commands) -> None:
         foreign.until(is_printed)
         assert lines(process, 1)[0].endswith("=new")
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
 
 
 def test_a_group_continues_where_it_was_and_another_begins_anew(commands: Commands) -> None:
@@ -172,7 +172,7 @@ def test_a_group_commits_exactly_what_it_printed_when_ctrl_c_ends_it(commands: C
     with consumer(commands, "-g", "one") as process:
         assert lines(process, 6) == ALL
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
     assert committed(commands, "one") == [4, 2]
 
 
@@ -210,7 +210,7 @@ def test_a_reader_that_closes_the_pipe_ends_it_quietly(commands: Commands) -> No
         assert process.stdout is not None
         process.stdout.readline()
         process.stdout.close()
-        assert process.wait(20) == 1
+        assert process.wait(60) == 1
         assert process.stderr is not None
         assert process.stderr.read() == ""
     # What the pipe did not take is not committed.
@@ -232,7 +232,7 @@ def test_ctrl_c_ends_it_at_once_though_the_broker_is_gone(tmp_path: Path) -> Non
             assert lines(process, 1) == ["0/0=a"]
             broker.kill()
             process.send_signal(signal.SIGINT)
-            _, told = process.communicate(timeout=20)
+            _, told = process.communicate(timeout=60)
     assert process.returncode == 1
     last = told.splitlines()[-1]
     assert last.startswith("kafkaesque: what was read last is not committed, and will be read ")
@@ -267,4 +267,4 @@ def test_a_broker_that_goes_away_and_comes_back_is_told_of(tmp_path: Path, more:
 def _members(commands: Commands, group: str) -> list[int]:
     """How many partitions each member has."""
     future = foreign.admin(commands.bootstrap).describe_consumer_groups([group])[group]
-    return [len(member.assignment.topic_partitions) for member in future.result(20).members]
+    return [len(member.assignment.topic_partitions) for member in future.result(60).members]

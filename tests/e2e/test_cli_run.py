@@ -135,7 +135,7 @@ def test_the_example_shows_ticks(bootstrap: str) -> None:
         foreign.produce(bootstrap, "stock_json_topic", [tick])
         lines = {process.stdout.readline() for _ in range(2)}
         process.send_signal(signal.SIGTERM)
-        rest, _ = process.communicate(timeout=30)
+        rest, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     assert lines | set(rest.splitlines(keepends=True)) >= {
         b"2023-11-30T14:43:29  AMZN    740.95\n",

@@ -145,7 +145,7 @@ def test_a_cancelled_consumer_loses_nothing(bootstrap: str) -> None:
                 taking.cancel()
         return got
 
-    assert asyncio.run(asyncio.wait_for(run(), 30)) == list(range(20))
+    assert asyncio.run(asyncio.wait_for(run(), 60)) == list(range(20))
 
 
 def test_a_refused_event_is_a_kafka_error_with_its_cause(bootstrap: str) -> None:
@@ -281,7 +281,7 @@ def test_a_program_that_awaits_commits_and_moves(bootstrap: str) -> None:
                     break
         return got
 
-    assert asyncio.run(asyncio.wait_for(run(), 30)) == [0, 1, 2, 1, 2]
+    assert asyncio.run(asyncio.wait_for(run(), 60)) == [0, 1, 2, 1, 2]
     assert committed(bootstrap, group, topic).offset == 3
 
 

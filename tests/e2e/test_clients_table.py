@@ -78,4 +78,4 @@ def test_a_program_that_awaits_can_follow_it(broker: BrokerProcess) -> None:
                 return [event.value, table["a"]]
         return []
 
-    assert asyncio.run(asyncio.wait_for(follow(), 30)) == [1, 1]
+    assert asyncio.run(asyncio.wait_for(follow(), 60)) == [1, 1]

@@ -39,7 +39,7 @@ def topic1(commands: Commands) -> str:
 
 
 def test_the_id_the_brokers_and_the_topics_are_shown(commands: Commands, topic1: str) -> None:
-    cluster_id = foreign.admin(commands.bootstrap).list_topics(timeout=20).cluster_id
+    cluster_id = foreign.admin(commands.bootstrap).list_topics(timeout=60).cluster_id
     host, port = commands.bootstrap.split(":")
     assert commands.succeed("cluster", "info").out == (
         f"CLUSTER\n=======\n{cluster_id}\n\n"
@@ -81,7 +81,7 @@ def test_a_watch_waits_for_a_broker_that_is_not_there_yet(broker: BrokerProcess)
     assert watch.stderr is not None
     assert watch.stderr.readline().startswith(f"kafkaesque: nothing answers at {broker.bootstrap}")
     broker.start()
-    out, err = watch.communicate(timeout=30)
+    out, err = watch.communicate(timeout=60)
     assert (watch.returncode, out, err) == (0, HEALTHY, "")
 
 
@@ -96,7 +96,7 @@ def test_a_watch_prints_changes_until_it_is_interrupted(broker: BrokerProcess) -
     again = [watch.stdout.readline() for _ in range(10)]
     assert again == ["\n", *HEALTHY.splitlines(True)]
     watch.send_signal(signal.SIGINT)
-    out, _ = watch.communicate(timeout=30)
+    out, _ = watch.communicate(timeout=60)
     assert (watch.returncode, out) == (0, "")
 
 

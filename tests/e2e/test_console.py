@@ -58,7 +58,7 @@ def ticks(bootstrap: str, rate: int) -> Iterator[None]:
         yield
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(60)
 
 
 def cell(page: Page, row: str, name: str) -> Locator:

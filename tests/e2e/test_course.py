@@ -56,7 +56,7 @@ class Program:
     def end(self) -> list[str]:
         """What it still prints. It must end well."""
         self._process.send_signal(signal.SIGINT)
-        rest, _ = self._process.communicate(timeout=20)
+        rest, _ = self._process.communicate(timeout=60)
         assert self._process.returncode == 0, rest
         return rest.splitlines(keepends=True)
 

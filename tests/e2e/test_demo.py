@@ -85,7 +85,7 @@ def test_a_signal_ends_it_with_a_summary_and_all_that_it_counts_is_there(
         foreign.until(lambda: total(broker) > 100)
         process.send_signal(number)
         summary = process.stdout.read()
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
     assert summary.startswith(f"sent {total(broker):,} ticks to {TOPIC} in ")
 
 

@@ -112,7 +112,7 @@ def test_a_topic_and_a_commit_that_do_not_fit_are_refused_and_can_be_repeated(
     files.is_full = True
     code = foreign.refusal(foreign.create_topic, faulty.bootstrap, "new")
     assert code == ErrorCode.KAFKA_STORAGE_ERROR
-    assert "new" not in foreign.admin(faulty.bootstrap).list_topics(timeout=20).topics
+    assert "new" not in foreign.admin(faulty.bootstrap).list_topics(timeout=60).topics
     files.is_full = False
     foreign.create_topic(faulty.bootstrap, "new")
     assert foreign.produce(faulty.bootstrap, "new", ["v"]) == [0]
@@ -135,7 +135,7 @@ def test_a_topic_whose_files_cannot_be_made_leaves_nothing_behind(
         assert foreign.produce(broker.bootstrap, "new", ["a", "b"]) == [0, 1]
     with InProcessBroker(tmp_path / "data") as broker:
         assert foreign.values(foreign.read(broker.bootstrap, "new", 2)) == [b"a", b"b"]
-        topics = foreign.admin(broker.bootstrap).list_topics(timeout=20).topics
+        topics = foreign.admin(broker.bootstrap).list_topics(timeout=60).topics
         assert {name: len(topic.partitions) for name, topic in topics.items()} == {
             "old": 1,
             "new": 1,

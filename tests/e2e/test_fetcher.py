@@ -27,7 +27,7 @@ from kafkaesque.types import TopicPartition
 
 T = TypeVar("T")
 
-TIMEOUT_S = 30
+TIMEOUT_S = 60
 PLACE = TopicPartition("orders", 0)
 
 

@@ -11,7 +11,7 @@ from kafkaesque.client.fetch import EARLIEST, LATEST, Fetcher
 from kafkaesque.errors import ErrorCode
 from kafkaesque.types import TopicPartition
 
-TIMEOUT_S = 30
+TIMEOUT_S = 60
 A, B = TopicPartition("orders", 0), TopicPartition("orders", 1)
 
 

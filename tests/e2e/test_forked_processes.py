@@ -243,7 +243,7 @@ def test_a_process_that_a_signal_ends_is_told_so(server: Forks, place: Path) -> 
     asking, child = waiting(server, place)
     with asking:
         os.kill(child.pid, signal.SIGKILL)
-        assert asking.wait(30) == 128 + signal.SIGKILL
+        assert asking.wait(60) == 128 + signal.SIGKILL
 
 
 @pytest.mark.parametrize("said", [b"", b"\0", b"\0\0\0\1{", b"GET / HTTP/1.1\r\n\r\n"])
@@ -260,7 +260,7 @@ def test_without_the_server_python_is_as_it_was(place: Path) -> None:
     asking, child = waiting(server, place)
     with asking:
         server.process.kill()
-        assert asking.wait(30) == 1
+        assert asking.wait(60) == 1
     os.kill(child.pid, signal.SIGKILL)
     assert not told(server, place)[0]["is_forked"]
     server.end()

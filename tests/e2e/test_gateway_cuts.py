@@ -61,7 +61,7 @@ def our_client(url: str, topic: str) -> Iterator[tuple[Place, bytes]]:
 
 def foreign_client(url: str, topic: str) -> Iterator[tuple[Place, bytes]]:
     last_id = ""
-    with httpx.Client(timeout=20) as client:
+    with httpx.Client(timeout=60) as client:
         while True:
             headers = {"last-event-id": last_id} if last_id else {}
             address = f"{url}/topics/{topic}/events?from=earliest"
@@ -118,7 +118,7 @@ def test_a_stream_that_is_cut_a_hundred_times_is_whole(tmp_path: Path) -> None:
             foreign.until(lambda: all(proxy.cut >= CUTS for proxy in proxies), 40)
             writing.end()
             for reading in readings:
-                reading.join(20)
+                reading.join(60)
         for proxy in proxies:
             proxy.__exit__(None, None, None)
         offsets = [foreign.watermarks(broker.bootstrap, topic, each)[1] for each in range(3)]

@@ -51,7 +51,7 @@ def test_streams_are_bounded_freed_when_their_clients_leave_and_ended_at_a_stop(
             assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
             assert "--max-streams" in refused.json()["message"]
         foreign.until(lambda: streams(gateway) == 0)
-        with httpx.Client(timeout=30) as client, client.stream("GET", path, headers=SSE) as stream:
+        with httpx.Client(timeout=60) as client, client.stream("GET", path, headers=SSE) as stream:
             chunks = stream.iter_text()
             assert "id: 0:0" in next(chunks)
             begun = time.monotonic()
@@ -124,7 +124,7 @@ def test_tokens_say_who_may_read_and_write_what(broker: BrokerProcess, tmp_path:
     grant("secret")
     with (
         GatewayProcess(broker.bootstrap, tmp_path / "log", "--tokens", str(tokens)) as gateway,
-        httpx.Client(base_url=gateway.url, timeout=30) as client,
+        httpx.Client(base_url=gateway.url, timeout=60) as client,
     ):
         bearer = {"authorization": "Bearer secret"}
         assert client.get(f"/topics/{mine}/events").status_code == 401

@@ -30,7 +30,7 @@ def client(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     log = tmp_path_factory.mktemp("gateway") / "log"
     with (
         GatewayProcess(bootstrap, log, "--keep-alive", "0.3") as gateway,
-        httpx.Client(base_url=gateway.url, timeout=30) as client,
+        httpx.Client(base_url=gateway.url, timeout=60) as client,
     ):
         yield client
         assert gateway.stop() == 0
@@ -185,7 +185,7 @@ def test_what_retention_has_removed_is_told_as_a_gap(
 ) -> None:
     foreign.admin(bootstrap).delete_records([TopicPartition(topic, 0, 3)])[
         TopicPartition(topic, 0, 3)
-    ].result(20)
+    ].result(60)
     gap = {"topic": topic, "partition": 0, "first": 1, "last": 2, "reason": "expired"}
     messages = stream(client, f"/topics/{topic}/events?from=0:1,1:3", 3)
     assert [message.event for message in messages] == ["gap", "message", "message"]

@@ -29,7 +29,7 @@ def client(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     log = tmp_path_factory.mktemp("gateway") / "log"
     with (
         GatewayProcess(bootstrap, log, "--max-body-bytes", str(MAX_BODY)) as gateway,
-        httpx.Client(base_url=gateway.url, timeout=30) as client,
+        httpx.Client(base_url=gateway.url, timeout=60) as client,
     ):
         yield client
         assert gateway.stop() == 0
@@ -170,7 +170,7 @@ def test_a_topic_that_is_not_there_is_not_made(client: httpx.Client, bootstrap: 
     answer = client.post(f"/topics/{name}/events", json={"value": "x"})
     assert answer.status_code == 404
     assert answer.json()["error"] == "UNKNOWN_TOPIC_OR_PARTITION"
-    assert name not in foreign.admin(bootstrap).list_topics(timeout=10).topics
+    assert name not in foreign.admin(bootstrap).list_topics(timeout=60).topics
 
 
 def test_a_compacted_topic_wants_keys(client: httpx.Client, bootstrap: str) -> None:
@@ -237,8 +237,8 @@ def test_a_cluster_that_is_away_is_503(tmp_path: Path) -> None:
     bootstrap = f"127.0.0.1:{free_port()}"
     with GatewayProcess(bootstrap, tmp_path / "log", "--timeout", "0.3") as gateway:
         for path in ("/health", "/topics", "/groups", "/topics/t/events"):
-            answer = httpx.get(gateway.url + path, timeout=30)
+            answer = httpx.get(gateway.url + path, timeout=60)
             assert (answer.status_code, answer.json()["error"]) == (503, "BROKER_NOT_AVAILABLE")
             assert bootstrap in answer.json()["message"]
-        answer = httpx.post(f"{gateway.url}/topics/t/events", json={"value": 1}, timeout=30)
+        answer = httpx.post(f"{gateway.url}/topics/t/events", json={"value": 1}, timeout=60)
         assert answer.status_code == 503

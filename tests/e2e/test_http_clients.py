@@ -149,7 +149,7 @@ def test_a_gap_is_told(url: str, bootstrap: str, caplog: pytest.LogCaptureFixtur
     topic = foreign.create_topic(bootstrap)
     foreign.produce(bootstrap, topic, ["0", "1", "2"])
     place = TopicPartition(topic, 0, 2)
-    foreign.admin(bootstrap).delete_records([place])[place].result(20)
+    foreign.admin(bootstrap).delete_records([place])[place].result(60)
     gaps: list[Gap] = []
     found = HttpConsumer(topic, url, start=1, until="end", on_gap=gaps.append)
     assert [event.value for event in found] == [2]
@@ -203,7 +203,7 @@ def test_a_gateway_that_is_away_is_waited_for(bootstrap: str, topic: str, tmp_pa
     working = threading.Thread(target=work)
     working.start()
     with GatewayProcess(bootstrap, tmp_path / "log", port=port):
-        working.join(30)
+        working.join(60)
     assert [event.value for event in found] == [1]
 
 

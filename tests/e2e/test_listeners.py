@@ -19,7 +19,7 @@ def running(*args: str) -> Iterator[str]:
             yield process.stdout.readline()
         finally:
             process.send_signal(signal.SIGTERM)
-            assert process.wait(timeout=20) == 0
+            assert process.wait(timeout=60) == 0
 
 
 def test_each_listener_tells_clients_its_own_address() -> None:

@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient
 
 def test_it(kafka):
     client = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
-    assert not client.list_topics("new", timeout=20).topics["new"].partitions
+    assert not client.list_topics("new", timeout=60).topics["new"].partitions
 """
 
 

@@ -40,7 +40,7 @@ pytestmark = pytest.mark.kafka(settings={"num.partitions": 5, "message.max.bytes
 
 def partitions(kafka):
     client = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
-    return len(client.list_topics("new", timeout=20).topics["new"].partitions)
+    return len(client.list_topics("new", timeout=60).topics["new"].partitions)
 
 def test_of_the_module(kafka):
     assert partitions(kafka) == 5

@@ -38,7 +38,7 @@ def test_a_reader_outlives_its_broker_follows_its_topic_and_ends_with_it(tmp_pat
             broker.kill()
             broker.start()
             grown = NewPartitions(topic, 2)
-            foreign.admin(broker.bootstrap).create_partitions([grown])[topic].result(20)
+            foreign.admin(broker.bootstrap).create_partitions([grown])[topic].result(60)
             foreign.produce(broker.bootstrap, topic, ["old"], 0)
             foreign.produce(broker.bootstrap, topic, ["new"], 1)
 

@@ -22,7 +22,7 @@ def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     with (
         BrokerProcess(directory / "data") as broker,
         RegistryProcess(broker.bootstrap, directory / "registry.log") as running,
-        httpx.Client(base_url=running.url, timeout=30) as client,
+        httpx.Client(base_url=running.url, timeout=60) as client,
     ):
         client.post("/subjects/known/versions", json={"schema": V1})
         client.post("/subjects/known/versions", json={"schema": V2})

@@ -305,6 +305,6 @@ def test_subjects_are_completed(
             env=asked | {"KAFKAESQUE_REGISTRY": url},
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=60,
         )
         assert (done.stdout.split(), done.stderr) == (names, "")

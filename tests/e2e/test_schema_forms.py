@@ -59,7 +59,7 @@ def registry(world: SchemaWorld) -> Iterator[RegistryClient]:
 def send(world: SchemaWorld, topic: str, *values: Any, **options: Any) -> None:
     with Producer(world.bootstrap, topic, registry=world.url, **options) as producer:
         for value in values:
-            producer.send(value=value, key="k").result(20)
+            producer.send(value=value, key="k").result(60)
 
 
 def read(world: SchemaWorld, topic: str, **options: Any) -> list[Any]:
@@ -220,7 +220,7 @@ def check_letters(world: SchemaWorld, dead: str, topic: str) -> None:
 def with_a_bad_event(world: SchemaWorld) -> str:
     topic = world.topic()
     with Producer(world.bootstrap, topic, value="bytes") as producer:
-        producer.send(value=b"plain", headers={"mine": "1"}).result(20)
+        producer.send(value=b"plain", headers={"mine": "1"}).result(60)
     send(world, topic, VALUE, value="avro", schema=TICK)
     return topic
 

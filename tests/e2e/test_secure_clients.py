@@ -71,7 +71,7 @@ def connection(proxy: GuardedProxy, certificate: Certificate) -> Connection:
 
 async def read(connection: Connection, count: int) -> list[int]:
     sizes: list[int] = []
-    async with asyncio.timeout(30), Fetcher(connection) as fetcher:
+    async with asyncio.timeout(60), Fetcher(connection) as fetcher:
         fetcher.seek(PLACE, 0)
         while len(sizes) < count:
             for fetched in await fetcher.fetch():

@@ -68,7 +68,7 @@ def test_a_session_without_an_installed_java_works_stops_and_starts_anew(tmp_pat
         assert running(second["pid"])
         assert running(second["forks"])
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) != 0
+        assert process.wait(60) != 0
         assert ends(second["pid"])
         assert ends(second["forks"])
 

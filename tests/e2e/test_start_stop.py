@@ -200,7 +200,7 @@ def test_after_a_clean_stop_nothing_is_scanned_and_after_a_kill_only_what_is_new
 def _refused(*arguments: str) -> str:
     """What a broker that will not start says. One sentence, no traceback."""
     ended = subprocess.run(
-        [str(COMMAND), "broker", *arguments], capture_output=True, text=True, timeout=30
+        [str(COMMAND), "broker", *arguments], capture_output=True, text=True, timeout=60
     )
     assert ended.returncode == 1
     assert ended.stdout == ""

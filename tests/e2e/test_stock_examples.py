@@ -39,7 +39,7 @@ def lines_of(program: str, arguments: list[str], count: int) -> list[str]:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(count)]
         process.send_signal(2)
-        rest, _ = process.communicate(timeout=20)
+        rest, _ = process.communicate(timeout=60)
         assert process.returncode == 0, rest
     finally:
         process.kill()

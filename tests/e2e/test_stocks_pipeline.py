@@ -31,7 +31,7 @@ def broker_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerP
 @pytest.fixture
 def brokers(broker_process: BrokerProcess) -> Iterator[str]:
     yield broker_process.bootstrap
-    for topic in foreign.admin(broker_process.bootstrap).list_topics(timeout=20).topics:
+    for topic in foreign.admin(broker_process.bootstrap).list_topics(timeout=60).topics:
         if topic.startswith("stock_"):
             foreign.delete_topic(broker_process.bootstrap, topic)
 

@@ -107,7 +107,7 @@ class Session:
                 yield process
                 process.send_signal(signal.SIGINT)
                 process.send_signal(signal.SIGCONT)
-                assert process.wait(30) == 0
+                assert process.wait(60) == 0
             finally:
                 process.kill()
 

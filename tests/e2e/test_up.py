@@ -26,21 +26,21 @@ NO_WEB = (
 
 
 def topics(bootstrap: str) -> set[str]:
-    return set(foreign.admin(bootstrap).list_topics(timeout=20).topics)
+    return set(foreign.admin(bootstrap).list_topics(timeout=60).topics)
 
 
 def read_ticks(bootstrap: str, count: int) -> list[dict[str, object]]:
     reader = foreign.consumer(bootstrap)
     reader.subscribe([TOPIC])
     try:
-        messages = reader.consume(count, timeout=30)
+        messages = reader.consume(count, timeout=60)
     finally:
         reader.close()
     return [json.loads(message.value() or b"") for message in messages]
 
 
 def answer_of(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=20) as answer:
+    with urllib.request.urlopen(url, timeout=60) as answer:
         assert answer.status == 200
         text: str = answer.read().decode()
         return text
@@ -90,10 +90,10 @@ def read_over_both_ports(up: Up) -> None:
     origin = "http://localhost:3000"
     uri = f"ws://127.0.0.1:{up.fanout_port}/ws"
     with connect(uri, additional_headers={"Origin": origin}) as client:
-        client.recv(timeout=20)
+        client.recv(timeout=60)
         client.send(f"{TOPIC}/*")
-        assert b"ticker" in (client.recv(timeout=20), client.recv(timeout=20))[1]
-    with socket.create_connection(("127.0.0.1", up.fanout_tcp_port), timeout=20) as tcp:
+        assert b"ticker" in (client.recv(timeout=60), client.recv(timeout=60))[1]
+    with socket.create_connection(("127.0.0.1", up.fanout_tcp_port), timeout=60) as tcp:
         ping = b'{"type":"ping"}'
         tcp.sendall(len(ping).to_bytes(4, "big") + ping)
         assert b"pong" in tcp.recv(1000)
@@ -183,7 +183,7 @@ def test_what_dies_is_started_again_but_the_brokers_death_ends_it_all() -> None:
         assert again["broker"] == up.children["broker"]
 
         os.kill(again["broker"], signal.SIGKILL)
-        assert up.process.wait(30) == 1
+        assert up.process.wait(60) == 1
         up.hear("kafkaesque: the broker has ended (by SIGKILL)")
         assert not is_running(again["demo"])
 

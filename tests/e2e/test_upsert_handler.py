@@ -47,7 +47,7 @@ def test_a_killed_handler_ends_in_the_same_table(brokers: str, tmp_path: Path) -
     try:
         foreign.until(lambda: contents(path), timeout_s=60)
         app.kill()
-        app.wait(30)
+        app.wait(60)
         expected = model(rows(brokers, "orders"))
         assert contents(path) != expected, "the kill came too late"
         produce(brokers, "orders", chance, 500, TIME_MS)
@@ -55,7 +55,7 @@ def test_a_killed_handler_ends_in_the_same_table(brokers: str, tmp_path: Path) -
         app = start()
         foreign.until(lambda: contents(path) == expected, timeout_s=60)
         app.send_signal(signal.SIGTERM)
-        assert app.wait(30) == 0
+        assert app.wait(60) == 0
     finally:
         app.kill()
         app.wait()

@@ -106,7 +106,7 @@ def test_a_transaction_that_cannot_be_serialized_is_done_again(server: PostgresP
             assert writer.is_alive()
             time.sleep(0.02)
         other.commit()
-        writer.join(30)
+        writer.join(60)
     assert "could not serialize access due to concurrent update" in server.log
     assert in_postgres(server.url, "serial") == {"a": ((1_000, 0, 3), {"n": 3})}
 

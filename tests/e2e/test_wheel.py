@@ -112,7 +112,7 @@ def bootstrap(environment: Environment) -> Iterator[str]:
         assert "listening" in process.stdout.readline()
         yield f"127.0.0.1:{port}"
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
 
 
 def test_the_wheel_has_the_licence_the_types_and_only_the_packages(

@@ -74,7 +74,7 @@ class Dialogue:
 class RawClient:
     """One connection on a blocking socket."""
 
-    def __init__(self, bootstrap: str, timeout_s: float = 20) -> None:
+    def __init__(self, bootstrap: str, timeout_s: float = 60) -> None:
         self._dialogue = Dialogue()
         self._socket = socket.create_connection(_address(bootstrap), timeout_s)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -82,7 +82,7 @@ OLD = Versions(4, 3, 3, 9, 3, 3)
 NEW = Versions(5, 3, 4, 12, 5, 5)
 
 
-def patiently(call: Callable[[], ErrorCode], timeout_s: float = 20) -> ErrorCode:
+def patiently(call: Callable[[], ErrorCode], timeout_s: float = 60) -> ErrorCode:
     """Ask again while the broker is still busy with the end of the last transaction, or with
     setting itself up, as every client does.
     """

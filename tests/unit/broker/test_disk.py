@@ -54,7 +54,7 @@ def test_jobs_run_at_the_same_time_and_not_on_the_loop() -> None:
     together = threading.Barrier(4)
 
     async def work(disk: Disk) -> None:
-        await asyncio.gather(*(disk.run(lambda: together.wait(20)) for _ in range(4)))
+        await asyncio.gather(*(disk.run(lambda: together.wait(60)) for _ in range(4)))
         assert await disk.run(threading.current_thread) is not threading.current_thread()
 
     run(work)
@@ -64,7 +64,7 @@ def test_nobody_need_wait_for_a_job_any_longer() -> None:
     gate = threading.Event()
 
     async def work(disk: Disk) -> int:
-        given_up = disk.run(lambda: gate.wait(20))
+        given_up = disk.run(lambda: gate.wait(60))
         given_up.cancel()
         gate.set()
         return await disk.run(lambda: 7)

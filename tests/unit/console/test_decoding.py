@@ -11,7 +11,7 @@ from kafkaesque.console import decoding
 from kafkaesque.console.decoding import Decoding
 from kafkaesque.console.schema_reader import schema_id
 
-TIMEOUT_S = 20.0
+TIMEOUT_S = 60.0
 
 
 class SlowReader:

@@ -44,7 +44,7 @@ def ask(asked: Request) -> tuple[int, bytes, bytes]:
         assert child.stderr is not None
         child.stdin.write(asked.to_json())
         child.stdin.flush()
-        return child.wait(30), child.stdout.read(), child.stderr.read()
+        return child.wait(60), child.stdout.read(), child.stderr.read()
 
 
 def test_the_child_does_what_the_same_function_does_here(tmp_path: Path) -> None:
@@ -93,5 +93,5 @@ def test_the_child_ends_when_its_input_does(tmp_path: Path) -> None:
         assert child.stdout is not None
         child.stdin.write(json.dumps(fields).encode() + b"\n")
         child.stdin.close()
-        assert child.wait(30) == 1
+        assert child.wait(60) == 1
         assert child.stdout.read() == b""

@@ -84,7 +84,7 @@ def test_a_trip_ends_at_what_has_to_be_awaited(workers: Workers) -> None:
 
 def test_a_call_that_nobody_waits_for_is_a_straggler(workers: Workers) -> None:
     go_on = threading.Event()
-    run = calls(lambda event: go_on.wait(20), workers)
+    run = calls(lambda event: go_on.wait(60), workers)
 
     async def give_up() -> None:
         with pytest.raises(TimeoutError):
@@ -101,9 +101,9 @@ def test_workers_are_no_more_than_are_needed_and_allowed(workers: Workers) -> No
     go_on = threading.Event()
 
     def wait() -> str:
-        go_on.wait(20)
+        go_on.wait(60)
         return threading.current_thread().name
 
     jobs = [workers.start(wait) for _ in range(5)]
     go_on.set()
-    assert {job.result(20) for job in jobs} == {"test-1", "test-2"}
+    assert {job.result(60) for job in jobs} == {"test-1", "test-2"}
