@@ -147,11 +147,15 @@ def test_no_more_plain_handlers_run_than_are_allowed(bootstrap: str, topic: str)
     app = App(bootstrap, concurrency=2)
     at_work: list[int] = []
     most: list[int] = []
+    two = threading.Event()
 
     @app.handle(topic, group=foreign.name("group"))
     def work(event: Event) -> None:
         at_work.append(event.partition)
         most.append(len(at_work))
+        if len(at_work) == 2:
+            two.set()
+        two.wait(foreign.TIMEOUT_S)
         time.sleep(0.01)
         at_work.remove(event.partition)
 

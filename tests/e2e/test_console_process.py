@@ -120,14 +120,15 @@ def test_it_says_how_it_is(tmp_path: Path) -> None:
         BrokerProcess(tmp_path / "data") as broker,
         ConsoleProcess(broker.bootstrap, tmp_path / "console.log") as console,
     ):
-        assert httpx.get(f"{console.url}/health").json() == {"status": "ok", "reasons": []}
-        figures = httpx.get(f"{console.url}/metrics").text
+        health = httpx.get(f"{console.url}/health", timeout=60).json()
+        assert health == {"status": "ok", "reasons": []}
+        figures = httpx.get(f"{console.url}/metrics", timeout=60).text
         assert "\nkafkaesque_console_pages 0\n" in figures
         page = (DOCS / "metrics.md").read_text()
         names = [line.split()[2] for line in figures.splitlines() if line.startswith("# TYPE")]
         assert [name for name in names if f"`{name}`" not in page] == []
         broker.stop()
-        sick = httpx.get(f"{console.url}/health")
+        sick = httpx.get(f"{console.url}/health", timeout=60)
         assert sick.status_code == 503
         assert broker.bootstrap in sick.json()["reasons"][0]
 

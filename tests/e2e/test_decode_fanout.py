@@ -236,6 +236,7 @@ def test_decode_is_refused_by_a_fanout_without_a_registry(world: World) -> None:
             connection.send(f"{topic}/*")
             with pytest.raises(Exception, match="--registry"):
                 connection.recv(foreign.TIMEOUT_S)
-        answered = httpx.get(f"{plain.url}/sse?topic={topic}&decode=json")
+        answered = httpx.get(f"{plain.url}/sse?topic={topic}&decode=json", timeout=60)
         assert (answered.status_code, "--registry" in answered.text) == (400, True)
-        assert httpx.get(f"{plain.url}/sse?topic={topic}&decode=yaml").status_code == 400
+        refused = httpx.get(f"{plain.url}/sse?topic={topic}&decode=yaml", timeout=60)
+        assert refused.status_code == 400

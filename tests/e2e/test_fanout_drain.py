@@ -40,7 +40,7 @@ def drained(program: Sequence[str], directory: Path, sent: Sequence[bytes]) -> D
                 for connection in accepted:
                     connection.sendall(piece)
                 time.sleep(0.002)
-            found = drains.finish(0.5)
+            found = drains.finish(5)
         for connection in accepted:
             connection.close()
         return found

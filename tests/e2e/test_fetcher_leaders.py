@@ -24,7 +24,7 @@ def cluster() -> Iterator[TwoBrokers]:
 
 
 def fetcher_of(cluster: TwoBrokers, said: list[str] | None = None) -> Fetcher:
-    connection = Connection(brokers=(cluster.addresses[0],), timeout_s=5)
+    connection = Connection(brokers=(cluster.addresses[0],), timeout_s=TIMEOUT_S)
     return Fetcher(connection, max_wait_ms=100, tell=None if said is None else said.append)
 
 

@@ -52,7 +52,7 @@ def test_the_examples_of_the_reference_do_what_they_show(gateway: GatewayProcess
 
 def test_every_route_is_in_the_reference(gateway: GatewayProcess) -> None:
     text = (DOCS / "reference/http.md").read_text()
-    paths = httpx.get(f"{gateway.url}/openapi.json").json()["paths"]
+    paths = httpx.get(f"{gateway.url}/openapi.json", timeout=60).json()["paths"]
     assert [path for path in paths if f"{path}`" not in text and f"{path}," not in text] == []
     parameters = paths["/topics/{topics}/events"]["get"]["parameters"]
     names = [each["name"] for each in parameters if each["in"] == "query"]
@@ -61,7 +61,7 @@ def test_every_route_is_in_the_reference(gateway: GatewayProcess) -> None:
 
 def test_the_programs_of_the_howto_run(gateway: GatewayProcess) -> None:
     # It may be there already.
-    httpx.post(f"{gateway.url}/topics", json={"name": "ticks", "partitions": 3})
+    httpx.post(f"{gateway.url}/topics", json={"name": "ticks", "partitions": 3}, timeout=60)
     programs = blocks("howto/http.md", "python")
     assert len(programs) >= 2
     for program in programs:

@@ -73,7 +73,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         RegistryProcess(broker.bootstrap, directory / "registry.log") as running,
         socket.create_server(("127.0.0.1", 0)) as trap,
     ):
-        httpx.post(f"{running.url}/subjects/first/versions", json={"schema": V1})
+        httpx.post(f"{running.url}/subjects/first/versions", json={"schema": V1}, timeout=60)
         scene = World(running, trap)
         before = scene.rss_bytes
         yield scene

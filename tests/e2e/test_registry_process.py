@@ -17,16 +17,17 @@ def test_its_figures_are_those_of_the_reference(broker: BrokerProcess, tmp_path:
     section = page.partition("## The registry\n")[2].partition("\n## ")[0]
     documented = re.findall(r"^\| `(\w+)` \| (\w+) \|", section, re.MULTILINE)
     with RegistryProcess(broker.bootstrap, tmp_path / "log", "--timeout", "2") as registry:
-        assert httpx.get(f"{registry.url}/health").json() == {"status": "ok", "reasons": []}
-        httpx.get(f"{registry.url}/subjects")
-        figures = httpx.get(f"{registry.url}/metrics").text
+        health = httpx.get(f"{registry.url}/health", timeout=60).json()
+        assert health == {"status": "ok", "reasons": []}
+        httpx.get(f"{registry.url}/subjects", timeout=60)
+        figures = httpx.get(f"{registry.url}/metrics", timeout=60).text
         assert re.findall(r"^# TYPE (\w+) (\w+)$", figures, re.MULTILINE) == documented
         assert 'kafkaesque_registry_requests_total{method="GET",status="200"} 2' in figures
         broker.kill()
         answer = httpx.get(f"{registry.url}/health", timeout=60)
         assert (answer.status_code, answer.json()["status"]) == (503, "failing")
         # What it knows it still tells.
-        assert httpx.get(f"{registry.url}/subjects").json() == []
+        assert httpx.get(f"{registry.url}/subjects", timeout=60).json() == []
 
 
 def test_it_ends_at_once_and_quietly_when_told_twice(broker: BrokerProcess, tmp_path: Path) -> None:

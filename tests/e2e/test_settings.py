@@ -214,9 +214,9 @@ def test_retention_bytes_takes_effect(broker: BrokerProcess, topic: str) -> None
 def test_retention_ms_takes_effect_on_the_last_segment_too(
     broker: BrokerProcess, topic: str
 ) -> None:
-    old = int(time.time() * 1000) - 10_000
+    old = int(time.time() * 1000) - 7_200_000
     foreign.produce(broker.bootstrap, topic, ["old"] * 3, timestamps=[old] * 3)
-    foreign.alter(broker.bootstrap, topic, "retention.ms", "5000")
+    foreign.alter(broker.bootstrap, topic, "retention.ms", "3600000")
     foreign.until(lambda: foreign.watermarks(broker.bootstrap, topic) == (3, 3))
     assert foreign.produce(broker.bootstrap, topic, ["new"]) == [3]
     time.sleep(0.2)

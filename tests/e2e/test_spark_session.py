@@ -39,7 +39,7 @@ def said(process: subprocess.Popen[str]) -> Any:
 
 def ends(pid: int) -> bool:
     """Whether a process is gone before long."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while running(pid) and time.monotonic() < deadline:
         time.sleep(0.05)
     return not running(pid)

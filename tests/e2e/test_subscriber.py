@@ -168,8 +168,9 @@ def test_a_slow_program_is_told_what_it_missed(pair: FanoutPair) -> None:
             await subscriber.subscribe(topic, buffer=10)
             for _ in range(0, count, 50):
                 await asyncio.to_thread(pair.write, topic, [("k", value)] * 50)
-                # The program does not read: what fits nowhere is dropped.
-            await asyncio.sleep(0.5)
+            # The program does not read: what fits nowhere is dropped.
+            while not (await asyncio.to_thread(pair.stats))["dropped"]:
+                await asyncio.sleep(0.01)
             offsets = []
             async for event in subscriber:
                 offsets.append(event.offset)

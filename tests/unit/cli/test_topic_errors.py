@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from tests.unit.cli.conftest import Result
 
+PATIENCE_S = 30
 COMMANDS = [
     ["list"],
     ["create", "a"],
@@ -43,8 +44,9 @@ def test_nobody_listening_is_said_at_once_with_the_cure(
     run: Callable[..., Result], command: list[str], closed_port: int
 ) -> None:
     started = time.monotonic()
-    result = run("topic", *command, "--brokers", f"127.0.0.1:{closed_port}")
-    assert time.monotonic() - started < 2
+    brokers = f"127.0.0.1:{closed_port}"
+    result = run("topic", *command, "--brokers", brokers, "--timeout", str(PATIENCE_S))
+    assert time.monotonic() - started < PATIENCE_S
     assert (result.exit_code, result.out) == (1, "")
     assert result.err == (
         f"kafkaesque: nothing answers at 127.0.0.1:{closed_port} (Connection refused): "

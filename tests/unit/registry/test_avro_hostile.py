@@ -14,8 +14,6 @@ from kafkaesque.registry.schema_text import (
     Referenced,
 )
 
-pytestmark = pytest.mark.timeout(30)
-
 
 def parsed(schema: Any) -> AvroSchema:
     return parse(json.dumps(schema))

@@ -1,7 +1,6 @@
 """The seven levels of compatibility, groups of versions, and graphs of references."""
 
 import json
-import time
 from collections.abc import Iterable
 from contextlib import suppress
 
@@ -143,8 +142,8 @@ def diamonds(kind: SchemaType, depth: int) -> tuple[Catalog, Schema]:
 
 @pytest.mark.parametrize("kind", SchemaType)
 def test_a_graph_of_references_is_not_walked_as_a_tree(kind: SchemaType) -> None:
+    """Which would not end."""
     found, top = diamonds(kind, 40)
-    began = time.monotonic()
     schema = parsed(found, "top", top)
     assert schema.canonical
     assert schema.normalized()
@@ -152,7 +151,6 @@ def test_a_graph_of_references_is_not_walked_as_a_tree(kind: SchemaType) -> None
     for form in ("resolved", "serialized"):
         with suppress(ProblemError):
             formatted(found, "top", top, form)
-    assert time.monotonic() - began < 20
 
 
 @pytest.mark.parametrize("kind", SchemaType)
