@@ -4,8 +4,9 @@
              | key | value | header count varint | (header key, header value)*
     a key or value is: length varint, -1 for null | bytes
 
-Deltas count from the batch's base offset and base timestamp. Malformed bytes raise
-KafkaError(CORRUPT_MESSAGE) and nothing else; lengths are checked against the record around them.
+Deltas count from the batch's base offset and base timestamp; a timestamp is added up in 64 bits, as
+in Java. Malformed bytes raise KafkaError(CORRUPT_MESSAGE) and nothing else; lengths are checked
+against the record around them.
 Above: batch.py. Below: varint.py.
 """
 
@@ -16,6 +17,8 @@ from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.records.varint import decode_varint, decode_varlong, encode_varint, encode_varlong
 
 Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
+
+MIN_TIMESTAMP, MAX_TIMESTAMP = -(2**63), 2**63 - 1
 
 _NULL = encode_varint(-1)
 
@@ -71,8 +74,15 @@ def decode_record(
     headers, at = decode_headers(data, at, end)
     if at != end:
         raise _corrupt(f"a record's length and its fields differ by {end - at} bytes")
-    offset = base_offset + offset_delta
-    return Record(offset, base_timestamp + timestamp_delta, key, value, headers), end
+    timestamp = record_timestamp(base_timestamp, timestamp_delta)
+    return Record(base_offset + offset_delta, timestamp, key, value, headers), end
+
+
+def record_timestamp(base_timestamp: int, delta: int) -> int:
+    timestamp = base_timestamp + delta
+    if MIN_TIMESTAMP <= timestamp <= MAX_TIMESTAMP:
+        return timestamp
+    return (timestamp - MIN_TIMESTAMP) % 2**64 + MIN_TIMESTAMP
 
 
 def _decode_bytes(data: bytes, at: int, end: int) -> tuple[bytes | None, int]:

@@ -106,6 +106,13 @@ def test_a_malformed_record_is_corrupt(body: bytes) -> None:
     assert_corrupt(batch_of(record_of(body) + bytes(200)))
 
 
+def test_a_timestamp_is_added_up_in_64_bits() -> None:
+    batch = new_batch([Record(0, 2**63 - 1, None, None)])[:HEADER_SIZE]
+    batch += record_of(b"\0" + encode_varint(1) + b"\0\x01\x01\x00")
+    struct.pack_into(">i", batch, 8, len(batch) - LOG_OVERHEAD)
+    assert [record.timestamp for record in records(batch)] == [-(2**63)]
+
+
 @pytest.mark.parametrize("length", [-1, 0, 5, 7, 2**31 - 1, -(2**31)])
 def test_a_record_of_the_wrong_length_is_corrupt(length: int) -> None:
     assert_corrupt(batch_of(record_of(b"\0\0\0\x01\x01\x00", length=length)))
