@@ -9,7 +9,8 @@ of every key. `clean` then goes through all of it, batch by batch:
     beyond what is mapped   (the map was full) everything stays
 
 - A tombstone stays until its batch's delete horizon: `delete_retention_ms` after the pass that
-  first kept it, written as Kafka does, into the base timestamp.
+  first kept it, written as Kafka does, into the base timestamp. Where a record lies too far from
+  that for a delta of 64 bits, the batch gets no horizon, and its tombstones stay.
 - Records of aborted transactions go. A marker that nothing is left of gets a horizon, then goes.
 - A batch keeps its first and last offset, sequence, codec and timestamps. One that loses nothing
   is kept byte for byte. One that loses everything stays as a header while a producer's state is
@@ -26,7 +27,7 @@ from typing import Protocol, TypeAlias
 
 from kafkaesque.errors import KafkaError
 from kafkaesque.log.compaction_transactions import TransactionsPassed
-from kafkaesque.log.record_walk import Latest, Span, note_keys, retimed, spans, timestamp_delta
+from kafkaesque.log.record_walk import Latest, Span, note_keys, retimed, spans, timestamp
 from kafkaesque.records.batch import (
     DELETE_HORIZON,
     HEADER_SIZE,
@@ -37,6 +38,7 @@ from kafkaesque.records.batch import (
 )
 from kafkaesque.records.compression import Codec, compress, decompress
 from kafkaesque.records.control import Marker, read_marker
+from kafkaesque.records.record import MAX_TIMESTAMP, MIN_TIMESTAMP
 from kafkaesque.types import AbortedTransaction, Buffer
 
 BYTES_PER_KEY = 208
@@ -134,11 +136,14 @@ class Compaction:
         if not header.count or header.is_control or self._transactions.is_aborted(header):
             return
         opened = _opened(data, at, header)
+        # Not into the map at once: a batch that turns out unreadable must supersede nothing.
+        latest: Latest = {}
         try:
             if opened is None:
                 self._unreadable.add(header.base_offset)
             else:
-                note_keys(*opened, header, self._latest)
+                note_keys(*opened, header, latest)
+                self._latest.update(latest)
         except KafkaError:
             self._unreadable.add(header.base_offset)
 
@@ -174,18 +179,24 @@ class Compaction:
         is_needed = self._transactions.is_needed(header)
         if not header.count:
             return self._whole(data, at, header) if is_needed else None
-        kept: Buffer | None = None
-        if header.is_control:
-            kept = self._marker(data, at, header, is_over and not is_needed)
-        elif not self._transactions.is_aborted(header):
-            if header.last_offset < self._rules.first_dirty:
-                kept = self._without_superseded(data, at, header)
-            else:
-                kept = self._last_places(data, at, header)
+        try:
+            kept = self._left_of(data, at, header, is_over and not is_needed)
+        except KafkaError:
+            kept = self._left_alone(data, at, header)
         if kept is None and is_needed:
             self.is_changed = True
             return _empty(header)
         return kept
+
+    def _left_of(self, data: bytes, at: int, header: BatchHeader, may_go: bool) -> Buffer | None:
+        """What is left of a batch that has records; `may_go` is about markers."""
+        if header.is_control:
+            return self._marker(data, at, header, may_go)
+        if self._transactions.is_aborted(header):
+            return None
+        if header.last_offset < self._rules.first_dirty:
+            return self._without_superseded(data, at, header)
+        return self._last_places(data, at, header)
 
     def _whole(self, data: bytes, at: int, header: BatchHeader) -> Buffer:
         self.figures.records_kept += header.count
@@ -197,8 +208,8 @@ class Compaction:
         if not may_go or marker is None:
             return self._whole(data, at, header)
         if not header.has_delete_horizon:
-            self.figures.records_kept += 1
-            return self._rewritten(*_plain(data, at, header), header, [], sets_horizon=True)
+            _, start, end = _plain(data, at, header)
+            return self._with_horizon(data, at, header, data, [(start, end)])
         if not self._is_past_horizon(header):
             return self._whole(data, at, header)
         if marker is Marker.ABORT:
@@ -214,17 +225,12 @@ class Compaction:
         if opened is None:
             return self._left_alone(data, at, header)
         latest, drops_tombstones = self._latest, self._is_past_horizon(header)
-        try:
-            kept = [
-                span
-                for span in spans(*opened, header)
-                if span[3] is not None
-                and span[3] not in latest
-                and not (drops_tombstones and span[4])
-            ]
-        except KafkaError:
-            return self._left_alone(data, at, header)
-        return self._reduced(data, at, header, opened, kept)
+        kept = [
+            span
+            for span in spans(*opened, header)
+            if span[3] is not None and span[3] not in latest and not (drops_tombstones and span[4])
+        ]
+        return self._reduced(data, at, header, opened[0], kept)
 
     def _last_places(self, data: bytes, at: int, header: BatchHeader) -> Buffer | None:
         """What is left of a batch whose keys were mapped."""
@@ -247,59 +253,74 @@ class Compaction:
             for span in spans(*opened, header)
             if 2 * span[0] + span[4] in wanted and not (drops_tombstones and span[4])
         ]
-        return self._reduced(data, at, header, opened, kept)
+        return self._reduced(data, at, header, opened[0], kept)
 
     def _left_alone(self, data: bytes, at: int, header: BatchHeader) -> Buffer:
         self.figures.unreadable += 1
         return self._whole(data, at, header)
 
     def _reduced(
-        self,
-        data: bytes,
-        at: int,
-        header: BatchHeader,
-        opened: tuple[bytes, int, int],
-        kept: list[Span],
+        self, data: bytes, at: int, header: BatchHeader, unpacked: bytes, kept: list[Span]
     ) -> Buffer | None:
         """A batch with no more than these records."""
         if not kept:
             return None
-        sets_horizon = not header.has_delete_horizon and any(span[4] for span in kept)
-        if len(kept) == header.count and not sets_horizon:
+        places = [(span[1], span[2]) for span in kept]
+        if not header.has_delete_horizon and any(span[4] for span in kept):
+            return self._with_horizon(data, at, header, unpacked, places)
+        if len(kept) == header.count:
             return self._whole(data, at, header)
-        self.figures.records_kept += len(kept)
-        return self._rewritten(*opened, header, kept, sets_horizon)
+        return self._rewritten(header, unpacked, places, _times(header, unpacked, places))
 
-    def _rewritten(
+    def _with_horizon(
         self,
         data: bytes,
         at: int,
-        end: int,
         header: BatchHeader,
-        kept: list[Span],
-        sets_horizon: bool,
-    ) -> bytearray:
-        """A batch of some of its records, or with a delete horizon, in its own codec.
+        unpacked: bytes,
+        places: Sequence[tuple[int, int]],
+    ) -> Buffer:
+        """A batch of the records at these places, and from when on its tombstones may go."""
+        horizon = min(self._rules.now_ms + self._rules.delete_retention_ms, MAX_TIMESTAMP)
+        times = _times(header, unpacked, places)
+        if all(MIN_TIMESTAMP <= time - horizon <= MAX_TIMESTAMP for time in times):
+            return self._rewritten(header, unpacked, places, times, horizon)
+        if len(places) == header.count:
+            return self._whole(data, at, header)
+        return self._rewritten(header, unpacked, places, times)
 
-        A marker has one record, which is not named.
-        """
-        self.is_changed = True
-        places = [(span[1], span[2]) for span in kept] or [(at, end)]
+    def _rewritten(
+        self,
+        header: BatchHeader,
+        data: bytes,
+        places: Sequence[tuple[int, int]],
+        times: Sequence[int],
+        horizon: int | None = None,
+    ) -> bytearray:
+        """A batch of some of its records, or with a delete horizon, in its own codec."""
+        records = [data[start:end] for start, end in places]
         changes = {"count": len(places)}
-        if not header.is_log_append_time:
-            deltas = [timestamp_delta(data, start) for start, _ in places]
-            changes["max_timestamp"] = header.base_timestamp + max(deltas)
-        if sets_horizon:
-            horizon = self._rules.now_ms + self._rules.delete_retention_ms
+        if times:
+            changes["max_timestamp"] = max(times)
+        if horizon is not None:
             changes["base_timestamp"] = horizon
             changes["attributes"] = header.attributes | DELETE_HORIZON
-            # The broker's own time stands in the header: there, deltas mean nothing.
-            shift = 0 if header.is_log_append_time else header.base_timestamp - horizon
-            records = [retimed(data, start, end, shift) for start, end in places]
-        else:
-            records = [data[start:end] for start, end in places]
-        payload = compress(header.codec, b"".join(records))
-        return assemble(header._replace(**changes), payload)
+            if times:
+                records = [
+                    retimed(data, start, end, time - horizon)
+                    for (start, end), time in zip(places, times, strict=True)
+                ]
+        batch = assemble(header._replace(**changes), compress(header.codec, b"".join(records)))
+        self.is_changed = True
+        self.figures.records_kept += len(places)
+        return batch
+
+
+def _times(header: BatchHeader, data: bytes, places: Sequence[tuple[int, int]]) -> list[int]:
+    """None where the broker's own time stands in the header: there, deltas mean nothing."""
+    if header.is_log_append_time:
+        return []
+    return [timestamp(data, start, header.base_timestamp) for start, _ in places]
 
 
 def _opened(data: bytes, at: int, header: BatchHeader) -> tuple[bytes, int, int] | None:

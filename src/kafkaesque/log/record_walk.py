@@ -10,7 +10,7 @@ Offsets of a batch from which nothing was removed count up; only then are offset
 Keys stand for themselves up to 15 bytes, longer ones by a digest of 16: so none can be mistaken
 for the other, and a key costs the same memory whatever its length.
 What is no record raises KafkaError(CORRUPT_MESSAGE).
-Above: compaction.py. Below: records/varint.py.
+Above: compaction.py. Below: records/.
 """
 
 from collections.abc import Iterator
@@ -19,6 +19,7 @@ from typing import TypeAlias
 
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.records.batch import BatchHeader
+from kafkaesque.records.record import record_timestamp
 from kafkaesque.records.varint import decode_varint, decode_varlong, encode_varint, encode_varlong
 
 DIGEST_BYTES = 16
@@ -105,17 +106,17 @@ def spans(data: bytes, at: int, end: int, header: BatchHeader) -> Iterator[Span]
         raise _corrupt(f"the records of a batch end at byte {at}, the batch at {end}")
 
 
-def timestamp_delta(data: bytes, start: int) -> int:
+def timestamp(data: bytes, start: int, base_timestamp: int) -> int:
     """Of the record that starts there."""
     _, at = decode_varint(data, start)
-    return decode_varlong(data, at + 1)[0]
+    return record_timestamp(base_timestamp, decode_varlong(data, at + 1)[0])
 
 
-def retimed(data: bytes, start: int, end: int, shift: int) -> bytes:
+def retimed(data: bytes, start: int, end: int, delta: int) -> bytes:
     """The record data[start:end] with another timestamp delta."""
     _, at = decode_varint(data, start)
-    delta, rest = decode_varlong(data, at + 1)
-    body = data[at : at + 1] + encode_varlong(delta + shift) + data[rest:end]
+    _, rest = decode_varlong(data, at + 1)
+    body = data[at : at + 1] + encode_varlong(delta) + data[rest:end]
     return encode_varint(len(body)) + body
 
 

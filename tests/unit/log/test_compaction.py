@@ -22,12 +22,14 @@ from kafkaesque.log.memory import MemorySegments
 from kafkaesque.records.batch import (
     Codec,
     Record,
+    assemble,
     new_batch,
     read_header,
     records,
     stamp_append_time,
 )
 from kafkaesque.records.control import Marker, new_marker
+from kafkaesque.records.varint import encode_varint
 from kafkaesque.types import AbortedTransaction, Buffer
 
 CONFIG = LogConfig(segment_bytes=1000, index_interval_bytes=100)
@@ -343,3 +345,60 @@ def test_a_pass_that_changes_nothing_leaves_nothing() -> None:
     assert result is not None
     assert result.segments == ()
     assert sorted(files.names("/data/orders-0")) == names
+
+
+def raw_batch(base_offset: int, *bodies: bytes) -> bytearray:
+    """A batch with a right CRC over records that are given as bytes, without their lengths."""
+    like = read_header(new_batch([Record(base_offset, NOW, b"", b"")], base_offset=base_offset))
+    payload = b"".join(encode_varint(len(body)) + body for body in bodies)
+    header = like._replace(last_offset_delta=len(bodies) - 1, count=len(bodies))
+    return assemble(header, payload)
+
+
+def body(number: int, delta: bytes, key: bytes) -> bytes:
+    """A tombstone; `delta` is that of its timestamp, as it lies there."""
+    return b"\0" + delta + encode_varint(number) + encode_varint(len(key)) + key + b"\x01\0"
+
+
+def test_a_retention_for_ever_keeps_tombstones_for_ever(place: Place) -> None:
+    place.log.config = replace(CONFIG, delete_retention_ms=2**63 - 1)
+    keyed(place.log, ("a", "1"), ("b", "1"), ("a", None))
+    place.compact()
+    [(_, header)] = all_batches(place.log)
+    assert header.base_timestamp == 2**63 - 1
+    place.compact(now_ms=NOW + 1000 * DAY_MS)
+    assert pairs(place.log) == [(1, "b", "1"), (2, "a", None)]
+    assert [record.timestamp for record in all_records(place.log)] == [NOW + 1, NOW + 2]
+
+
+def test_a_tombstone_too_old_for_a_horizon_stays_until_its_key_comes_again(place: Place) -> None:
+    keyed(place.log, ("a", "1"), ("a", None), at=-(2**63))
+    cleaned_to = place.compact()
+    [(batch, header)] = all_batches(place.log)
+    assert not header.has_delete_horizon
+    assert (header.base_timestamp, header.max_timestamp) == (-(2**63), -(2**63) + 1)
+    assert [record.timestamp for record in records(batch)] == [-(2**63) + 1]
+    place.compact(now_ms=NOW + 1000 * DAY_MS)
+    assert pairs(place.log) == [(1, "a", None)]
+    keyed(place.log, ("a", "2"))
+    place.compact(first_dirty=cleaned_to)
+    assert pairs(place.log) == [(2, "a", "2")]
+
+
+def test_a_batch_that_cannot_be_rewritten_is_left_alone_and_stops_no_pass(place: Place) -> None:
+    wide = b"\xff" * 9 + b"\x7f"  # 70 bits
+    bad = raw_batch(0, body(0, wide, b"a"), body(1, wide, b"x"), body(2, wide, b"x"))
+    place.append(bad)
+    keyed(place.log, ("a", "1"), ("a", "2"))
+    assert place.compact() == 5
+    assert next(all_batches(place.log))[0] == bytes(bad)
+    assert place.headers() == [(0, 3), (3, 1)]
+
+
+def test_a_batch_that_cannot_be_read_supersedes_nothing(place: Place) -> None:
+    keyed(place.log, ("a", "1"))
+    zero = encode_varint(0)
+    place.append(raw_batch(1, body(0, zero, b"a"), b"\0"))
+    place.compact()
+    assert next(all_batches(place.log))[1].base_offset == 0
+    assert len(list(all_batches(place.log))) == 2
