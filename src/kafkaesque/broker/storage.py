@@ -54,7 +54,7 @@ class Storage(Protocol):
     async def remove_deleted(self) -> None: ...
     async def checkpoint(self) -> None: ...
     async def checkpoint_log_starts(self) -> None: ...
-    async def note_cleaned(self, name: TopicPartition, offset: int) -> None: ...
+    async def note_cleaned(self, partition: Partition, offset: int) -> None: ...
     async def revive(self) -> None: ...
     async def close(self) -> None: ...
 
@@ -113,8 +113,9 @@ class MemoryStorage:
                 partition.log.remove_segments([segment])
                 partition.removed(segment)
 
-    async def note_cleaned(self, name: TopicPartition, offset: int) -> None:
-        self.cleaned_offsets[name] = offset
+    async def note_cleaned(self, partition: Partition, offset: int) -> None:
+        if partition in self._partitions:
+            self.cleaned_offsets[partition.name] = offset
 
     async def revive(self) -> None:
         pass
@@ -353,10 +354,11 @@ class DiskStorage:
     def cleaned_offsets(self) -> Mapping[TopicPartition, int]:
         return self._directory.cleaned_offsets
 
-    async def note_cleaned(self, name: TopicPartition, offset: int) -> None:
+    async def note_cleaned(self, partition: Partition, offset: int) -> None:
+        """Unless the partition was deleted meanwhile, whether or not its name is another's now."""
         async with self._checkpoints:
-            if name in self._partitions:
-                cleaned = {**self._directory.cleaned_offsets, name: offset}
+            if self._partitions.get(partition.name) is partition:
+                cleaned = {**self._directory.cleaned_offsets, partition.name: offset}
                 await self._disk.run(lambda: self._directory.write_cleaned_offsets(cleaned))
 
     async def swap(self, partition: Partition, old: list[Segment], cleaned: Cleaned) -> bool:
