@@ -1,7 +1,8 @@
 """The log cleaner: looks for compacted topics with enough to compact, and has it done.
 
 One partition at a time, the one with the largest share of dirty bytes first, as in Kafka. A pass
-that fails is tried again later, and later each time. What must not be compacted: the active
+that fails, for whatever reason, is that partition's failure alone: it is tried again later, and
+later each time. What must not be compacted: the active
 segment, records above the last stable offset, and records that no checkpoint covers yet. The last
 is ours: what the headers of a compacted log no longer tell of its producers is in the checkpoint's
 snapshot.
@@ -132,10 +133,17 @@ class Cleaner:
 
     def metrics(self) -> Iterator[Metric]:
         online = [partition for partition in self._compacted() if partition.offline is None]
-        states = [(partition, self.state(partition)) for partition in online]
+        states = [(p, state) for p in online if (state := self._readable_state(p)) is not None]
         for name, kind, about, value in _METRICS:
             samples = [Sample(_labels(partition), value(state)) for partition, state in states]
             yield Metric(f"kafkaesque_cleaner_{name}", kind, about, samples)
+
+    def _readable_state(self, partition: Partition) -> CleanerState | None:
+        """None: its segments cannot be read, which must not hide the figures of others."""
+        try:
+            return self.state(partition)
+        except (OSError, KafkaError):
+            return None
 
     def _compacted(self) -> Iterator[Partition]:
         for topic in list(self._topics):
@@ -157,8 +165,8 @@ class Cleaner:
             try:
                 self._seal(partition, now_ms)
                 found = self._cleanable(partition, now_ms)
-            except (OSError, KafkaError) as error:
-                self._failed(partition, str(error))
+            except Exception as error:
+                self._failed(partition, error)
                 continue
             if found.is_worth_it(partition.log.config) and found.dirty_ratio > best[0]:
                 best = found.dirty_ratio, partition
@@ -185,17 +193,20 @@ class Cleaner:
             if done is None:
                 self._try_later(partition)
             else:
-                await self._storage.note_cleaned(partition.name, done.cleaned_to)
+                await self._storage.note_cleaned(partition, done.cleaned_to)
                 self._succeeded(partition, done, began_ms)
         except SwapError as error:
-            self._failed(partition, f"{error}: it is left alone until the next start")
+            self._failed(partition, error)
             self._history(partition).retry_at_ms = NEVER_MS
-        except (CompactionError, KafkaError, OSError) as error:
+        except Exception as error:
             if not self._is_stopping:
-                self._failed(partition, str(error))
+                self._failed(partition, error)
 
     def _work(self, partition: Partition) -> Work | None:
         """None: what there was to do a moment ago is gone."""
+        # It may have been deleted since it was chosen, and its directory be another's.
+        if partition.offline is not None:
+            return None
         found = self._cleanable(partition, self._clock())
         if not found.dirty_bytes:
             return None
@@ -236,12 +247,18 @@ class Cleaner:
             figures.records,
         )
 
-    def _failed(self, partition: Partition, why: str) -> None:
+    def _failed(self, partition: Partition, error: Exception) -> None:
         history = self._history(partition)
         history.failures += 1
-        history.error = why
+        history.error = str(error) or repr(error)
         self._try_later(partition)
-        logger.error("%s was not compacted: %s", partition.name, why)
+        is_expected = isinstance(error, CompactionError | SwapError | KafkaError | OSError)
+        logger.error(
+            "%s was not compacted: %s",
+            partition.name,
+            history.error,
+            exc_info=None if is_expected else error,
+        )
 
     def _try_later(self, partition: Partition) -> None:
         history = self._history(partition)

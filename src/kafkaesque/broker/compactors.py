@@ -3,7 +3,8 @@
 Segments in files are compacted by a child process (log/compact.py): Python that is busy for a
 minute would cost the loop milliseconds, even in a thread. The loop only swaps the result in. The
 child is given one request and answers once; the pipe that the request came by stays open, and its
-end is the child's too, so that it never outlives the broker.
+end is the child's too, so that it never outlives the broker. It is given the directory as an open
+file, not as a path: that would be another topic's once this one is deleted and made anew.
 Segments in memory are compacted on the loop, a millisecond at a time and two for others: a child
 would have to be sent the whole log and send it back. So are files that only this process can see,
 those of tests.
@@ -15,8 +16,8 @@ import os
 import sys
 import time
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Generator
-from dataclasses import dataclass
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -36,6 +37,8 @@ T = TypeVar("T")
 
 _SLICE_SECONDS = 0.001
 _PAUSE_SECONDS = 0.002
+_LOOK_SECONDS = 0.5
+"""How often somebody sees whether a child still has something to do."""
 
 
 class CompactionError(Exception):
@@ -44,6 +47,9 @@ class CompactionError(Exception):
 
 class SwapError(Exception):
     """The disk failed while segments changed places: leave this log alone until the next start."""
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}: it is left alone until the next start"
 
 
 @dataclass(slots=True)
@@ -92,7 +98,9 @@ class Compactor(Protocol):
 
 
 class Runner(Protocol):
-    async def run(self, request: Request) -> Result: ...
+    async def run(self, request: Request, is_void: Callable[[], bool]) -> Result:
+        """`is_void`: nobody wants the result any more, and the pass may end."""
+
     def stop(self) -> None: ...
 
 
@@ -103,9 +111,13 @@ class DiskCompactor:
 
     async def compact(self, work: Work) -> Done | None:
         is_in_place = False
+        request = _request(self._storage.path, work)
         try:
-            result = await self._runner.run(_request(self._storage.path, work))
+            result = await self._runner.run(request, lambda: work.is_void)
             is_in_place = await self._swap_in(work, result)
+        except CompactionError:
+            if not work.is_void:
+                raise
         finally:
             if not is_in_place:
                 await self._storage.remove_cleaned(work.partition)
@@ -148,22 +160,20 @@ class ChildProcess:
         self._process: Process | None = None
         self._is_stopped = False
 
-    async def run(self, request: Request) -> Result:
-        process = self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "kafkaesque.log.compact"),
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=PIPE,
-            env=_environment(),
-        )
+    async def run(self, request: Request, is_void: Callable[[], bool]) -> Result:
+        process = self._process = await _start(request.directory)
         if self._is_stopped:
             process.kill()
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        process.stdin.write(request.to_json())
+        process.stdin.write(replace(request, directory=".").to_json())
+        answer = asyncio.gather(process.stdout.read(), process.stderr.read())
         try:
-            output, complaint = await asyncio.gather(process.stdout.read(), process.stderr.read())
+            while not (await asyncio.wait({answer}, timeout=_LOOK_SECONDS))[0]:
+                if is_void() and process.returncode is None:
+                    process.kill()
+            output, complaint = await answer
             code = await process.wait()
         finally:
             process.stdin.close()
@@ -179,6 +189,21 @@ class ChildProcess:
             self._process.kill()
 
 
+async def _start(directory: str) -> Process:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-m", "kafkaesque.log.compact", str(descriptor)),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            env=_environment(),
+            pass_fds=(descriptor,),
+        )
+    finally:
+        os.close(descriptor)
+
+
 def _environment() -> dict[str, str]:
     """Ours, with the way to this very package: it may not be installed."""
     paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
@@ -191,7 +216,7 @@ class InSlices:
     def __init__(self) -> None:
         self._is_stopped = False
 
-    async def all(self, steps: Generator[None, None, T]) -> T:
+    async def all(self, steps: Generator[None, None, T], is_void: Callable[[], bool]) -> T:
         until = time.perf_counter() + _SLICE_SECONDS
         while not self._is_stopped:
             try:
@@ -201,6 +226,8 @@ class InSlices:
                 return result
             if time.perf_counter() > until:
                 await asyncio.sleep(_PAUSE_SECONDS)
+                if is_void():
+                    raise CompactionError("the log has changed meanwhile")
                 until = time.perf_counter() + _SLICE_SECONDS
         raise CompactionError("the broker is stopping")
 
@@ -215,9 +242,9 @@ class FilesInSlices(InSlices):
         super().__init__()
         self._files = files
 
-    async def run(self, request: Request) -> Result:
+    async def run(self, request: Request, is_void: Callable[[], bool]) -> Result:
         try:
-            return await self.all(compact(self._files, request))
+            return await self.all(compact(self._files, request), is_void)
         except (OSError, KafkaError) as error:
             raise CompactionError(str(error)) from error
 
@@ -227,9 +254,11 @@ class MemoryCompactor(InSlices):
         segments = [s for s in work.cleanable.segments if isinstance(s, MemorySegment)]
         log = work.partition.log
         try:
-            result = await self.all(compact_memory(segments, work.rules, log.config))
-        except KafkaError as error:
-            raise CompactionError(str(error)) from error
+            steps = compact_memory(segments, work.rules, log.config)
+            result = await self.all(steps, lambda: work.is_void)
+        except CompactionError:
+            if not work.is_void:
+                raise
         if work.is_void:
             return None
         if result.ended_aborts:

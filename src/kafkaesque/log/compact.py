@@ -1,6 +1,7 @@
 """`python -m kafkaesque.log.compact`: one pass of compaction over sealed segments, in a process of
 its own, so that the broker's event loop does not notice.
 
+    argv    the number of an open file, the directory that it works in: see broker/compactors.py
     stdin   one line: a Request as JSON. The pipe stays open, and its end is the order to stop.
     stdout  a Result as JSON; on stderr, with exit code 1, why there is none.
 
@@ -165,6 +166,8 @@ def _stop_with_the_broker() -> Callable[[], None]:
 
 def main() -> None:
     os.nice(_NICENESS)
+    if len(sys.argv) > 1:
+        os.fchdir(int(sys.argv[1]))
     request = Request.from_json(sys.stdin.buffer.readline())
     try:
         result = run(compact(OsFiles(), request), _stop_with_the_broker())

@@ -4,8 +4,10 @@ On disk each pass is a real child process; the clock belongs to the test.
 """
 
 import asyncio
+import errno
 import signal
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,14 @@ from tests.unit.log.logs import NOW
 
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.cleaner import CleanerState
-from kafkaesque.broker.compactors import ChildProcess
+from kafkaesque.broker.compactors import (
+    ChildProcess,
+    CompactionError,
+    Compactor,
+    Done,
+    Work,
+    _request,
+)
 from kafkaesque.broker.config import BrokerConfig
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.topics import NewTopic
@@ -260,8 +269,8 @@ class Meanwhile(ChildProcess):
         super().__init__()
         self._deed = deed
 
-    async def run(self, request: Request) -> Result:
-        result = await super().run(request)
+    async def run(self, request: Request, is_void: Callable[[], bool]) -> Result:
+        result = await super().run(request, is_void)
         await self._deed()
         return result
 
@@ -398,6 +407,136 @@ def test_the_cleaner_has_metrics(rig: Rig) -> None:
         assert f"kafkaesque_cleaner_cleaned_offset{labels} {cleaned_to}\n" in page
         assert f"kafkaesque_cleaner_dirty_ratio{labels} 0.0\n" in page
         assert f"kafkaesque_cleaner_runs_total{labels} 1\n" in page
+        await rig.broker.close()
+
+    run(story)
+
+
+class Stumbling:
+    """A compactor with a bug that only one topic brings out."""
+
+    def __init__(self, compactor: Compactor, topic: str) -> None:
+        self._compactor = compactor
+        self._topic = topic
+
+    async def compact(self, work: Work) -> Done | None:
+        if work.partition.name.topic == self._topic:
+            raise ArithmeticError("nobody thought of this")
+        return await self._compactor.compact(work)
+
+    def stop(self) -> None:
+        self._compactor.stop()
+
+
+def test_whatever_goes_wrong_with_one_topic_does_not_stop_the_others(rig: Rig) -> None:
+    async def story() -> None:
+        await rig.open()
+        bad, good = await rig.topic(name="bad"), await rig.topic(name="good")
+        for partition in (bad, good):
+            await rig.fill(partition)
+        cleaner = rig.broker.cleaner
+        cleaner._compactor = Stumbling(cleaner._compactor, "bad")
+        await cleaner.clean()
+        assert rig.state(good).runs == 1
+        state = rig.state(bad)
+        assert (state.failures, state.error) == (1, "nobody thought of this")
+        await cleaner.clean()
+        assert rig.state(bad).failures == 1, "it waits before it tries again"
+        await rig.broker.close()
+
+    run(story)
+
+
+def test_a_topic_made_anew_is_not_compacted_because_its_namesake_was(rig: Rig) -> None:
+    async def story() -> None:
+        await rig.open()
+        old = await rig.topic()
+        await rig.broker.delete_topic(rig.broker.topics.named("table"))
+        new = await rig.topic()
+        await rig.fill(new)
+        await rig.broker.storage.note_cleaned(old, 30)
+        assert rig.broker.storage.cleaned_offsets == {}
+        assert rig.state(new).cleaned_to == 0
+        await rig.broker.close()
+
+    run(story)
+
+
+def test_a_topic_that_was_deleted_after_it_was_chosen_is_not_compacted(rig: Rig) -> None:
+    async def story() -> None:
+        await rig.open()
+        old = await rig.topic()
+        await rig.fill(old)
+        await rig.broker.delete_topic(rig.broker.topics.named("table"))
+        await rig.fill(await rig.topic(), 3)
+        await rig.broker.cleaner._clean(old)
+        assert rig.broker.cleaner._history(old).failures == 0
+        await rig.broker.close()
+
+    run(story)
+
+
+def test_figures_of_a_topic_that_cannot_be_read_do_not_hide_those_of_others(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story() -> None:
+        await rig.open()
+        bad, _ = await rig.topic(name="bad"), await rig.topic(name="good")
+        await rig.fill(bad)
+
+        def fail() -> tuple[int, int]:
+            raise OSError(errno.EIO, "Input/output error")
+
+        bad.log.config = replace(bad.log.config, min_compaction_lag_ms=1)
+        monkeypatch.setattr(type(bad.log.sealed[0]), "latest", lambda segment: fail())
+        page = exposition(rig.broker.cleaner.metrics())
+        assert 'topic="good"' in page
+        assert 'topic="bad"' not in page
+        monkeypatch.undo()
+        await rig.broker.close()
+
+    run(story)
+
+
+async def child_at_work(rig: Rig, runner: ChildProcess) -> asyncio.Task[None]:
+    """A pass whose child has been started."""
+    with_runner(rig, runner)
+    task = asyncio.create_task(rig.broker.cleaner.clean())
+    while runner._process is None:
+        await asyncio.sleep(0)
+    return task
+
+
+def test_a_child_never_comes_to_work_on_a_topic_of_the_same_name(on_disk: Rig) -> None:
+    async def story() -> None:
+        rig = on_disk
+        await rig.open()
+        partition = await rig.topic()
+        await rig.fill(partition, 3000)
+        task = await child_at_work(rig, ChildProcess())
+        await rig.broker.delete_topic(rig.broker.topics.named("table"))
+        await rig.fill(await rig.topic(), 300)
+        await task
+        assert rig.leftovers() == []
+        assert rig.broker.cleaner._history(partition).failures == 0
+        await rig.broker.close()
+
+    run(story)
+
+
+def test_a_child_whose_work_is_void_is_ended(on_disk: Rig) -> None:
+    async def story() -> None:
+        rig = on_disk
+        await rig.open()
+        partition = await rig.topic()
+        await rig.fill(partition)
+        runner = ChildProcess()
+        work = rig.broker.cleaner._work(partition)
+        assert work is not None
+        request = _request(str(rig.data_dir), work)
+        endless = replace(request, segments=request.segments * 10_000)
+        with pytest.raises(CompactionError, match="-9"):
+            await runner.run(endless, lambda: True)
         await rig.broker.close()
 
     run(story)
