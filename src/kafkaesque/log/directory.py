@@ -50,7 +50,7 @@ class DataDirectory:
         self.repairs: list[str] = []
         self._files = files
         self._lock = lock
-        self._open_files = OpenFiles(files)
+        self._open_files = OpenFiles()
         self.recovery_points = self._read_offsets(_RECOVERY_POINTS)
         self.log_start_offsets = self._read_offsets(_LOG_START_OFFSETS)
         self.cleaned_offsets = self._read_offsets(_CLEANED_OFFSETS)

@@ -18,7 +18,7 @@ from kafkaesque.log.jobs import DiskCheckpoint, DiskFlush
 from kafkaesque.log.recovery import SegmentRecovery
 from kafkaesque.log.repair import rebuild_index
 from kafkaesque.log.scan import Scan
-from kafkaesque.log.segment import ActiveSegment, SealedSegment
+from kafkaesque.log.segment import ActiveSegment, DiskSegment, SealedSegment
 from kafkaesque.log.segment_files import CLEANED, INDEX, LOG, TIME_INDEX, OpenFiles, SegmentFiles
 from kafkaesque.log.snapshots import Snapshots
 from kafkaesque.log.store import Checkpoint, Cleaned, Flush, Recovery, Segment
@@ -33,8 +33,9 @@ class DiskSegments:
         self.segments: list[SealedSegment | ActiveSegment] = []
         self.active: ActiveSegment
         self._files = files
-        self._open_files = open_files or OpenFiles(files)
+        self._open_files = open_files or OpenFiles()
         self._snapshots: Snapshots
+        self._detached: list[Segment] = []
         self._unsynced_files: list[File] = []
         self._unsynced_sealed: dict[int, File] = {}
         self._unsynced_directories: list[str] = []
@@ -203,12 +204,15 @@ class DiskSegments:
     def detach(self, count: int) -> list[Segment]:
         detached: list[Segment] = list(self.segments[:count])
         del self.segments[:count]
+        self._detached += detached
         return detached
 
     def remove(self, segments: Sequence[Segment]) -> None:
         for segment in segments:
             segment.remove()
         self._files.sync_directory(self.directory)
+        removed = set(map(id, segments))
+        self._detached = [segment for segment in self._detached if id(segment) not in removed]
 
     def swap(self, old: Sequence[Segment], cleaned: Cleaned) -> Swap:
         replaced = [segment for segment in old if isinstance(segment, SealedSegment)]
@@ -317,9 +321,16 @@ class DiskSegments:
             self.active.finish()
             self.flush(self.active.next_offset).run()
             self.checkpoint(self.active.next_offset, None).run()
-        for segment in self.segments:
-            segment.files.forget()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Nothing is read or written any more: the directory's name may become another's."""
+        for segment in (*self.segments, *self._detached):
+            if isinstance(segment, DiskSegment):
+                segment.files.forget()
         self.active.release()
+        self._unsynced_files = []
+        self._unsynced_sealed = {}
 
 
 def _stem(name: str, suffix: str) -> str | None:

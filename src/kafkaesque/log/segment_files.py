@@ -3,9 +3,13 @@
 An active segment holds its .log for as long as it is active. Sealed segments share `OpenFiles`:
 files opened on demand, the least recently used dropped first. Dropped, not closed: see files.py.
 A segment that another takes the place of, by the same name, first `hold`s its files: its readers
-go on with them until the last has gone.
+go on with them until the last has gone. One that is removed, or whose log is closed, is forgotten
+first: from then on nothing is opened for it. Its name may be another's, even another topic's, while
+a read in a thread is on its way; so whoever opens a file by its name looks once more afterwards.
 Above: segment.py. Below: files.py, index.py.
 """
+
+import errno
 
 from kafkaesque.log.files import File, Files, read_whole
 from kafkaesque.log.index import SegmentIndex
@@ -19,17 +23,19 @@ CLEANED, SWAP = ".cleaned", ".swap"
 class OpenFiles:
     """Open files of sealed segments. One for all logs of a broker; reads in threads share it."""
 
-    def __init__(self, files: Files, capacity: int = 512) -> None:
-        self._files = files
+    def __init__(self, capacity: int = 512) -> None:
         self._capacity = capacity
         # By segment, not by path alone: after a swap the same path is another segment's.
         self._open: dict[tuple[SegmentFiles, str], File] = {}
 
     def file(self, segment: "SegmentFiles", suffix: str) -> File:
         key = segment, suffix
-        file = self._open.pop(key, None) or self._files.open(segment.path(suffix))
+        file = self._open.pop(key, None) or segment.open(suffix)
         self._open[key] = file
-        if len(self._open) > self._capacity:
+        if segment.is_forgotten:
+            # Since it was opened: whoever forgot it may not have found it here.
+            self._open.pop(key, None)
+        elif len(self._open) > self._capacity:
             self._drop_oldest()
         return file
 
@@ -49,7 +55,7 @@ class OpenFiles:
 
 
 class SegmentFiles:
-    __slots__ = ("_files", "_held", "_open_files", "_stem", "base_offset")
+    __slots__ = ("_files", "_held", "_open_files", "_stem", "base_offset", "is_forgotten")
 
     def __init__(
         self, files: Files, open_files: OpenFiles, directory: str, base_offset: int
@@ -59,17 +65,29 @@ class SegmentFiles:
         self._stem = f"{directory}/{base_offset:020d}"
         self._held: dict[str, File] | None = None
         self.base_offset = base_offset
+        self.is_forgotten = False
 
     def path(self, suffix: str) -> str:
         return self._stem + suffix
 
     def open(self, suffix: str, *, create: bool = False) -> File:
-        return self._files.open(self._stem + suffix, create=create)
+        self._check()
+        file = self._files.open(self._stem + suffix, create=create)
+        self._check()
+        return file
+
+    def _check(self) -> None:
+        if self.is_forgotten:
+            message = "its segment was removed, or its log closed"
+            raise FileNotFoundError(errno.ENOENT, message, self._stem)
 
     def pooled(self, suffix: str) -> File:
-        if self._held is not None:
-            return self._held[suffix]
-        return self._open_files.file(self, suffix)
+        if self._held is None:
+            file = self._open_files.file(self, suffix)
+            # Else what was opened may be the segment that has taken this one's place.
+            if self._held is None:
+                return file
+        return self._held[suffix]
 
     def hold(self) -> None:
         """Open all files and keep them, whatever becomes of their names. For a thread."""
@@ -80,7 +98,8 @@ class SegmentFiles:
         self._held = None
 
     def forget(self) -> None:
-        """Take the files out of the pool."""
+        """Take the files out of the pool, for good."""
+        self.is_forgotten = True
         self._open_files.forget(self)
 
     def log_size(self) -> int:
@@ -88,11 +107,12 @@ class SegmentFiles:
 
     def create_log(self) -> File:
         """A new, empty .log. What an earlier attempt left under these names goes."""
-        self.remove()
+        self._remove_names()
         return self.open(LOG, create=True)
 
     def load_index(self, interval_bytes: int, log_size: int) -> SegmentIndex | None:
         """None: a file is missing, or what it says makes no sense."""
+        self._check()
         offsets = read_whole(self._files, self.path(INDEX))
         times = read_whole(self._files, self.path(TIME_INDEX))
         if offsets is None or times is None:
@@ -110,8 +130,11 @@ class SegmentFiles:
 
     def remove(self) -> None:
         self.forget()
-        if self._held is not None:
-            return  # the names are another segment's now
+        if self._held is None:
+            self._remove_names()
+        # Else the names are another segment's now.
+
+    def _remove_names(self) -> None:
         for suffix in SUFFIXES:
             try:
                 self._files.remove(self.path(suffix))

@@ -334,7 +334,7 @@ def test_a_reader_at_the_head_reads_nothing_but_what_is_new(
 
 def test_sealed_files_are_held_open_in_a_capped_number() -> None:
     files = new_disk()
-    pool = OpenFiles(files, capacity=3)
+    pool = OpenFiles(capacity=3)
     log = Log.open(DiskSegments(files, "/data/orders-0", pool), LogConfig(segment_bytes=100))
     batches = append_many(log, 20)
     assert read_all(log) == b"".join(batches)
