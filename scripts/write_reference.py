@@ -36,9 +36,9 @@ def settings() -> str:
         (
             "# Settings",
             "",
-            "Names, kinds and defaults are Kafka's, but for `strict.replication`,",
-            "`write.caching.default` and `write.caching`. A value that could not take effect is",
-            "refused with INVALID_CONFIG.",
+            "Names, kinds and defaults are Kafka's, but for `max.topics`, `max.partitions`,",
+            "`strict.replication`, `write.caching.default` and `write.caching`. A value that could",
+            "not take effect is refused with INVALID_CONFIG.",
             "",
             "## Broker",
             "",

@@ -1,8 +1,8 @@
 """The broker's own settings, by Kafka's names where Kafka has one. `--set name=value` sets one at
 start.
 
-`log.*` settings are the defaults that a topic's settings follow. Ours alone: strict.replication and
-write.caching.default.
+`log.*` settings are the defaults that a topic's settings follow. Ours alone: max.partitions,
+max.topics, strict.replication and write.caching.default.
 """
 
 from kafkaesque.broker.settings import (
@@ -23,6 +23,22 @@ BROKER_SETTINGS = table(
     (
         Setting("auto.create.topics.enable", Kind.BOOLEAN, "true", "Create a topic on first use."),
         Setting("num.partitions", Kind.INT, "1", "Partitions of a new topic.", at_least(1)),
+        Setting(
+            "max.topics",
+            Kind.INT,
+            "20000",
+            "Most topics there may be: a creation beyond it is refused.",
+            at_least(1),
+            dynamic=True,
+        ),
+        Setting(
+            "max.partitions",
+            Kind.INT,
+            "50000",
+            "Most partitions that all topics may have together, likewise.",
+            at_least(1),
+            dynamic=True,
+        ),
         Setting(
             "default.replication.factor",
             Kind.INT,

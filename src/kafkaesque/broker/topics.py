@@ -113,6 +113,7 @@ class Topics:
         # By the number that an id is: a UUID is slow to hash.
         self._by_id: dict[int, Topic] = {}
         self._creating: set[str] = set()
+        self._partition_total = 0
         self._leaving: dict[str, _Leaving] = {}
         self._finishing: set[str] = set()
         self.journal: Journal
@@ -157,7 +158,10 @@ class Topics:
             message = f"{new.name} is the name of an internal topic"
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
         self._check_collision(new.name)
-        check_partition_count(self.partition_count(new))
+        self.check_partitions(self.partition_count(new))
+        if len(self._by_name) + len(self._creating) >= self._config["max.topics"]:
+            message = f"there are {len(self._by_name)} topics, and max.topics allows no more"
+            raise KafkaError(ErrorCode.POLICY_VIOLATION, message)
         overrides = {}
         for name, value in new.configs.items():
             if value is None:
@@ -165,6 +169,20 @@ class Topics:
             overrides[name] = value
         self._config.topic(overrides)
         return overrides
+
+    def check_partitions(self, count: int, have: int = 0) -> None:
+        """Whether a topic that has so many partitions may have `count`. Each is a directory, an
+        open file and records of metadata: a number off the wire must not fill the machine.
+        """
+        if count > _MAX_PARTITIONS:
+            message = f"a topic may have {_MAX_PARTITIONS} partitions at most"
+            raise KafkaError(ErrorCode.INVALID_PARTITIONS, message)
+        if self._partition_total + count - have > self._config["max.partitions"]:
+            message = (
+                f"there are {self._partition_total} partitions, and {count - have} more would "
+                f"exceed max.partitions={self._config['max.partitions']}"
+            )
+            raise KafkaError(ErrorCode.INVALID_PARTITIONS, message)
 
     async def create(self, new: NewTopic) -> Topic:
         """Create a topic; returns when it is durable and open."""
@@ -210,6 +228,7 @@ class Topics:
     def _leave(self, topic: Topic) -> None:
         del self._by_id[topic.id.int]
         del self._by_name[topic.name]
+        self._partition_total -= len(topic.partitions)
         self._leaving[topic.name] = _Leaving(topic.id, topic.partitions)
         for partition in topic.partitions:
             partition.close()
@@ -262,6 +281,7 @@ class Topics:
     def add(self, topic: Topic, partitions: int) -> None:
         """Open a topic that the journal has, and let clients see it."""
         missing = topic.missing(partitions)
+        self._partition_total += len(missing)
         self._show(topic, [self._storage.open(name, topic.id, topic.config) for name in missing])
 
     @asynccontextmanager
@@ -272,8 +292,9 @@ class Topics:
         """
         partitions: list[Partition] = []
         missing = topic.missing(count)
-        await self._storage.forget(missing)
+        self._partition_total += len(missing)
         try:
+            await self._storage.forget(missing)
             for name in missing:
                 partition = self._storage.open(name, topic.id, topic.config)
                 partitions.append(partition)
@@ -281,6 +302,7 @@ class Topics:
                     await asyncio.sleep(0)
             yield partitions
         except BaseException:
+            self._partition_total -= len(missing)
             await self._discard(partitions)
             raise
 
@@ -347,15 +369,6 @@ class Topics:
 def _merged(overrides: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
     merged = {**overrides, **changes}
     return {name: value for name, value in merged.items() if value is not None}
-
-
-def check_partition_count(count: int) -> None:
-    """Each partition is a directory and records of metadata: a number off the wire must not fill
-    the machine.
-    """
-    if count > _MAX_PARTITIONS:
-        message = f"a topic may have {_MAX_PARTITIONS} partitions at most"
-        raise KafkaError(ErrorCode.INVALID_PARTITIONS, message)
 
 
 def check_topic_name(name: str) -> None:

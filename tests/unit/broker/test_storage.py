@@ -12,7 +12,7 @@ SMALL = {"segment_bytes": "1024"}
 
 
 async def _filled(rig: BrokerRig, name: str) -> Partition:
-    partition = (await rig.topic(name, **SMALL)).partition(0)
+    partition = (await rig.topic(name, 1, **SMALL)).partition(0)
     await rig.fill(partition)
     return partition
 
@@ -79,7 +79,7 @@ def test_retention_on_a_full_disk_removes_what_is_sealed(tmp_path: Path) -> None
     """It has no room for the new segment that would let it remove all."""
 
     async def work(rig: BrokerRig) -> None:
-        topic = await rig.topic("orders", **SMALL, retention_ms="0")
+        topic = await rig.topic("orders", 1, **SMALL, retention_ms="0")
         partition = topic.partition(0)
         await rig.fill(partition)
         await rig.broker.storage.checkpoint()

@@ -40,21 +40,20 @@ def test_changes_on_their_way_survive_the_shortening_of_the_metadata_log(
             asyncio.ensure_future(topics.configure(topic, {"retention.ms": "2000"})),
             asyncio.ensure_future(topics.grow(topic, 3)),
             asyncio.ensure_future(topics.delete(doomed)),
-            asyncio.ensure_future(rig.broker.metadata.new_producer_id()),
         ]
+        reserved = asyncio.ensure_future(rig.broker.metadata.new_producer_id())
         await settled()
         shortening = asyncio.ensure_future(rig.broker.metadata.compact())
         late = asyncio.ensure_future(topics.create(NewTopic("late", 1)))
         await rig.disk.let_all_go()
-        *_, producer_id = await asyncio.gather(*changes)
-        await asyncio.gather(shortening, late)
+        await asyncio.gather(*changes, shortening, late)
         await rig.broker.storage.checkpoint_log_starts()
         broker = await rig.reopen()
         names = {topic.name: len(topic.partitions) for topic in broker.topics}
         names.pop(OFFSETS_TOPIC)
         assert names == {"orders": 3, "new": 2, "late": 1}
         assert broker.topics.named("orders").overrides == {"retention.ms": "2000"}
-        assert await broker.metadata.new_producer_id() > producer_id
+        assert await broker.metadata.new_producer_id() > await reserved
 
     run(tmp_path, work)
 
@@ -194,3 +193,22 @@ def test_producer_ids_of_brokers_without_a_past_differ(tmp_path: Path) -> None:
     run(tmp_path / "one", work)
     run(tmp_path / "two", work)
     assert ids[0] != ids[1]
+
+
+def test_topics_and_partitions_are_bounded_by_settings(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        one = await rig.topic("one", 3)
+        with pytest.raises(KafkaError) as refused:
+            await rig.topic("two", 3)
+        assert refused.value.code is ErrorCode.INVALID_PARTITIONS
+        with pytest.raises(KafkaError):
+            rig.broker.topics.check_partitions(6, have=3)
+        rig.broker.topics.check_partitions(5, have=3)
+        await rig.topic("two", 1)
+        with pytest.raises(KafkaError) as refused:
+            await rig.topic("three", 1)
+        assert refused.value.code is ErrorCode.POLICY_VIOLATION
+        await rig.broker.delete_topic(one)
+        await rig.topic("three", 4)
+
+    run(tmp_path, work, max_topics="3", max_partitions="6")

@@ -2,7 +2,6 @@
 
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.config import NODE_ID
-from kafkaesque.broker.topics import check_partition_count
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
@@ -30,7 +29,7 @@ async def _grow(
         if wanted.count <= have:
             message = f"{wanted.name} has {have} partitions already; {wanted.count} is not more"
             raise KafkaError(ErrorCode.INVALID_PARTITIONS, message)
-        check_partition_count(wanted.count)
+        ctx.broker.topics.check_partitions(wanted.count, have)
         if wanted.assignments is not None and (
             len(wanted.assignments) != wanted.count - have
             or any(assignment.broker_ids != [NODE_ID] for assignment in wanted.assignments)
