@@ -180,10 +180,11 @@ def test_the_newest_candle_moves_and_the_next_follows(shared: BrokerProcess, pag
     assert filled != hollow
     body = drawn.last.locator("rect")
     before = body.get_attribute("height")
+    assert before is not None
     write(shared, candle(ticker, minute, 101, 106, 100.5, 105.5, count=9))
     expect(drawn.last).to_have_attribute("data-way", "up")
     expect(page.locator("[data-figure=close]")).to_have_text("105.50")
-    assert body.get_attribute("height") != before
+    expect(body).not_to_have_attribute("height", before)
     expect(drawn).to_have_count(3)
     write(shared, candle(ticker, minute + MINUTE, 105.5, 105.5, 104, 104.5))
     expect(drawn).to_have_count(4)
@@ -268,7 +269,7 @@ def test_candles_fit_a_phone_light_and_dark(
         color = "getComputedStyle(document.querySelector('.k-grid text')).fill"
         light = phone.evaluate(color)
         phone.get_by_label("Light or dark").click()
-        assert phone.evaluate(color) != light
+        phone.wait_for_function(f"light => {color} !== light", arg=light)
         phone.goto("/pipelines")
         expect(phone.locator("h1")).to_have_text("Pipelines")
         assert phone.evaluate("document.documentElement.scrollWidth") <= 390

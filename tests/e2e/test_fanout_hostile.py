@@ -10,7 +10,7 @@ import socket
 import struct
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -54,9 +54,16 @@ class Steady:
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FanoutPair]:
-    directory = tmp_path_factory.mktemp("hostile")
-    options = ("--handshake-timeout", "1", "--ping-interval", "1", "--buffer", "20")
-    with fanout_pair(directory, *options) as pair:
+    with fanout_pair(tmp_path_factory.mktemp("hostile"), "--buffer", "20") as pair:
+        yield pair
+        assert "Traceback" not in pair.fanout.log
+
+
+@pytest.fixture(scope="module")
+def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FanoutPair]:
+    """One that waits for nobody. On a busy machine fifty clients are not there so soon."""
+    options = ("--handshake-timeout", "1", "--ping-interval", "1")
+    with fanout_pair(tmp_path_factory.mktemp("hasty"), *options) as pair:
         yield pair
         assert "Traceback" not in pair.fanout.log
 
@@ -66,13 +73,25 @@ def topic(pair: FanoutPair) -> str:
     return pair.topic()
 
 
-@pytest.fixture
-def steady(pair: FanoutPair, topic: str) -> Iterator[Steady]:
-    with connect(f"ws://{pair.web}/v1", compression=None) as connection:
+@contextmanager
+def well_behaved(pair: FanoutPair, topic: str) -> Iterator[Steady]:
+    with connect(f"ws://{pair.web}/v1", compression=None, open_timeout=60) as connection:
         steady = Steady(pair, topic, connection)
         yield steady
         steady.check()
     foreign.until(lambda: pair.stats()["connections"] == 0)
+
+
+@pytest.fixture
+def steady(pair: FanoutPair, topic: str) -> Iterator[Steady]:
+    with well_behaved(pair, topic) as client:
+        yield client
+
+
+@pytest.fixture
+def prompt(hasty: FanoutPair) -> Iterator[Steady]:
+    with well_behaved(hasty, hasty.topic()) as client:
+        yield client
 
 
 def dial(address: str) -> socket.socket:
@@ -181,11 +200,11 @@ def test_heads_that_are_wrong_are_answered_and_closed(
     assert b"Connection: close\r\n" in received
 
 
-def test_half_a_handshake_is_not_waited_for(pair: FanoutPair, steady: Steady) -> None:
+def test_half_a_handshake_is_not_waited_for(hasty: FanoutPair, prompt: Steady) -> None:
     """Also that which comes a byte at a time, and that which never says what it wants."""
     start = time.monotonic()
     with ExitStack() as stack:
-        connections = [stack.enter_context(dial(pair.web)) for _ in HALVES]
+        connections = [stack.enter_context(dial(hasty.web)) for _ in HALVES]
         for connection, half in zip(connections, HALVES, strict=True):
             for byte in half:
                 connection.sendall(bytes((byte,)))
@@ -194,21 +213,21 @@ def test_half_a_handshake_is_not_waited_for(pair: FanoutPair, steady: Steady) ->
     assert time.monotonic() - start > 0.5
 
 
-def test_who_answers_no_ping_is_closed(pair: FanoutPair, steady: Steady) -> None:
-    with shaken(pair, "ws") as connection:
-        connection.sendall(masked(0x82, f"{steady.topic}/x".encode()))
+def test_who_answers_no_ping_is_closed(hasty: FanoutPair, prompt: Steady) -> None:
+    with shaken(hasty, "ws") as connection:
+        connection.sendall(masked(0x82, f"{prompt.topic}/x".encode()))
         code, _ = close_frame(ended(connection))
     assert code == 1011
 
 
 def test_who_was_not_asked_while_the_server_stood_still_is_not_closed(
-    pair: FanoutPair, steady: Steady
+    hasty: FanoutPair, prompt: Steady
 ) -> None:
-    pair.fanout.process.send_signal(signal.SIGSTOP)
+    hasty.fanout.process.send_signal(signal.SIGSTOP)
     time.sleep(3)
-    pair.fanout.process.send_signal(signal.SIGCONT)
+    hasty.fanout.process.send_signal(signal.SIGCONT)
     time.sleep(1.5)
-    steady.check()
+    prompt.check()
 
 
 @pytest.mark.parametrize(
@@ -225,7 +244,7 @@ def test_tcp_that_is_no_v1_is_closed_with_the_reason(
 
 
 def test_requests_that_are_nonsense_are_answered_each(pair: FanoutPair, steady: Steady) -> None:
-    with connect(f"ws://{pair.web}/v1") as connection:
+    with connect(f"ws://{pair.web}/v1", open_timeout=60) as connection:
         nonsense = ["", "{", "[]", "null", '{"type":"x"}', '{"type":"subscribe"}', "[" * 60_000]
         for text in nonsense:
             connection.send(text)

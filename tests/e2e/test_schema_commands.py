@@ -299,7 +299,8 @@ def test_subjects_are_completed(
         commands.succeed("register", subject, "--file", tick(tmp_path))
     line = "kafkaesque schema get completed"
     asked = {"_KAFKAESQUE_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": "3"}
-    for url, names in ((registry.url, [first, second]), ("http://127.0.0.1:1", [])):
+
+    def completed(url: str) -> list[str]:
         done = subprocess.run(
             [str(COMMAND)],
             env=asked | {"KAFKAESQUE_REGISTRY": url},
@@ -307,4 +308,9 @@ def test_subjects_are_completed(
             text=True,
             timeout=60,
         )
-        assert (done.stdout.split(), done.stderr) == (names, "")
+        assert done.stderr == ""
+        return done.stdout.split()
+
+    # A Tab has a second's patience: on a busy machine it is pressed again.
+    foreign.until(lambda: completed(registry.url) == [first, second])
+    assert completed("http://127.0.0.1:1") == []
