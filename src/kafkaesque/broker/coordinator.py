@@ -3,7 +3,9 @@
 A request becomes an event with a future as its token. The effects that the group answers with are
 carried out in order: replies resolve futures, `Store` is written to `__consumer_offsets` and holds
 back everything after it, for that group, until it is durable. So nobody learns of a generation or
-an offset that a crash could take back. One timer per group wakes it at its next deadline.
+an offset that a crash could take back, nor that one is deleted. What cannot be made durable is put
+back, per append: a flush can fail and the log come back shortened before anybody looks again. One
+timer per group wakes it at its next deadline.
 
 Offsets that are committed in a transaction are in the log at once, in a batch of its producer, and
 pending until the marker that ends the transaction is durable there too.
@@ -14,9 +16,10 @@ Above: apis/ (the group APIs), transactions.py. Below: groups/, state_log.py.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TypeAlias
 
 from kafkaesque.broker.state_log import Entry, StateLog
 from kafkaesque.errors import ErrorCode, KafkaError
@@ -38,9 +41,12 @@ from kafkaesque.groups.events import (
     SyncReply,
     Tick,
     Token,
+    Unstored,
 )
+from kafkaesque.groups.expiry import is_expired
 from kafkaesque.groups.group import Group, GroupConfig
 from kafkaesque.groups.offsets import CommittedOffset
+from kafkaesque.groups.records import Tombstone
 from kafkaesque.groups.replay import Replay
 from kafkaesque.groups.table import GroupTable
 from kafkaesque.records.control import Marker
@@ -49,6 +55,11 @@ from kafkaesque.types import Clock, TopicPartition
 logger = logging.getLogger(__name__)
 
 AnyReply = JoinReply | SyncReply | LeaveReply | Reply
+_Waiting: TypeAlias = "asyncio.Future[None] | None"
+"""Done when something is durable, or fails with the reason why it is not; None: it is."""
+
+_PER_TURN = 500
+"""Tombstones that are made in one turn of the loop, a few ms of work."""
 
 
 @dataclass(slots=True)
@@ -120,10 +131,7 @@ class Coordinator:
         self, group_id: str, offsets: Mapping[TopicPartition, CommittedOffset]
     ) -> None:
         """Write committed offsets, and let them be seen once they are durable."""
-        if offsets:
-            staged, waiting = self._stage(group_id, offsets)
-            await self._until_durable(staged, waiting)
-            self.table.offsets.commit(staged)
+        await _all_done([self._commit(group_id, offsets)])
 
     async def commit_in_transaction(
         self,
@@ -135,81 +143,122 @@ class Coordinator:
         """Write offsets that count if the producer's transaction is committed. They are pending
         from here on: whoever asks for stable ones has to wait, even before these are durable.
         """
-        if offsets:
-            staged, waiting = self._stage(group_id, offsets, (producer_id, producer_epoch))
-            await self._until_durable(staged, waiting)
+        await _all_done([self._commit(group_id, offsets, (producer_id, producer_epoch))])
 
-    def end_transaction(
-        self, producer_id: int, producer_epoch: int, marker: Marker
-    ) -> asyncio.Future[None] | None:
+    def end_transaction(self, producer_id: int, producer_epoch: int, marker: Marker) -> _Waiting:
         """Write the marker that decides about a producer's pending offsets. A future that is done
         when it is durable, and they are seen or gone; None: now.
         """
         partition = self._log.partition
         end = partition.append_marker(producer_id, producer_epoch, marker)
-        waiting = partition.durable(end)
-        settle = partial(self._settle, producer_id, end, marker)
-        if waiting is None:
-            settle(None)
-        else:
-            waiting.add_done_callback(settle)
+        waiting = partition.flushed(end)
+        _when_done(waiting, partial(self._settle, producer_id, end, marker))
         return waiting
 
-    def _settle(
-        self, producer_id: int, before: int, marker: Marker, waiting: asyncio.Future[None] | None
-    ) -> None:
-        if waiting is not None and (waiting.cancelled() or waiting.exception()):
+    def _settle(self, producer_id: int, before: int, marker: Marker, is_durable: bool) -> None:
+        if not is_durable:
             return  # The marker is lost. Another will be written.
         commit = marker is Marker.COMMIT
         for group_id in self.table.offsets.end_transaction(producer_id, before, commit=commit):
             self._discard_vacant(group_id)
 
-    def _stage(
+    def _commit(
         self,
         group_id: str,
         offsets: Mapping[TopicPartition, CommittedOffset],
         producer: tuple[int, int] | None = None,
-    ) -> tuple[Staged, asyncio.Future[None] | None]:
+    ) -> _Waiting:
+        if not offsets:
+            return None
         entries = [records.offset_record(group_id, name, at) for name, at in offsets.items()]
         if sum(map(_size, entries)) > self._log.partition.config.max_message_bytes:
             raise KafkaError(ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
+        values = {name: value for name, (_, value) in zip(offsets, entries, strict=True)}
+        return self._write(group_id, values, entries, producer)
+
+    def _delete(self, group_id: str, names: Sequence[TopicPartition], *more: Tombstone) -> _Waiting:
+        """Write tombstones of offsets, and more in the same batch."""
+        tombstones = [*(records.offset_tombstone(group_id, name) for name in names), *more]
+        return self._write(group_id, dict.fromkeys(names), tombstones)
+
+    def _write(
+        self,
+        group_id: str,
+        values: Mapping[TopicPartition, bytes | None],
+        entries: Sequence[Entry],
+        producer: tuple[int, int] | None = None,
+    ) -> _Waiting:
+        """Append, and let memory follow when that is durable."""
+        if not entries:
+            return None
         at = self._log.end_offset
         waiting = self._log.append_soon(entries, producer)
         if self.table.group(group_id) is None:
             self.table.create(group_id, self._clock())
-        values = {name: value for name, (_, value) in zip(offsets, entries, strict=True)}
         producer_id = None if producer is None else producer[0]
-        return self.table.offsets.stage(group_id, values, at, producer_id), waiting
+        staged = self.table.offsets.stage(group_id, values, at, producer_id)
+        _when_done(waiting, partial(self._decide, staged))
+        return waiting
 
-    async def _until_durable(self, staged: Staged, waiting: asyncio.Future[None] | None) -> None:
-        try:
-            if waiting is not None:
-                await waiting
-        except KafkaError:
+    def _decide(self, staged: Staged, is_durable: bool) -> None:
+        if not is_durable:
             self.table.offsets.abandon(staged)
-            raise
+        elif staged.producer_id is None:
+            self.table.offsets.commit(staged)
+        self._discard_vacant(staged.group_id)
 
     async def delete_offsets(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
-        await self._log.append(self.table.delete_offsets(group_id, partitions))
+        """Delete offsets; returns when that is durable. Raises if not: they are still there."""
+        is_known = partial(self.table.offsets.is_known, group_id)
+        await _all_done(await self._delete_in_turns(group_id, set(partitions), is_known))
         self._drop_if_nothing_is_left(group_id)
 
     async def delete_topic(self, topic: str) -> None:
-        """A topic that is gone takes its committed offsets with it. They can be many: others are
-        heard in between. Nobody can commit for the topic meanwhile.
+        """A topic that is gone takes its committed offsets with it. Nobody can commit for the topic
+        meanwhile. Raises if that is not durable; may be called again, for what is left.
         """
-        for group_id in self.table.offsets.group_ids():
-            self._log.append_soon(self.table.delete_topic(group_id, topic))
-            self._discard_vacant(group_id)
-            await asyncio.sleep(0)
-        await self._log.flushed()
+        offsets = self.table.offsets
+        waiting: list[_Waiting] = []
+        for group_id in offsets.group_ids():
+            names = offsets.known(group_id, topic)
+            is_known = partial(offsets.is_known, group_id)
+            waiting += await self._delete_in_turns(group_id, names, is_known)
+        await _all_done(waiting)
 
     async def expire(self, retention_ms: int) -> None:
-        """Forget the offsets of groups that have been empty for too long."""
-        for group_id in tuple(self.table.groups):
-            self._log.append_soon(self.table.expire(group_id, self._clock(), retention_ms))
-            self._clear_desk(group_id)
+        """Forget the offsets of groups that have been empty for too long, and then the groups."""
+        waiting: list[_Waiting] = []
+        group_ids = tuple(self.table.groups)
+        for group_id in group_ids:
+            is_over = partial(self._is_expired, retention_ms, group_id)
+            for topic in self.table.offsets.topics(group_id):
+                names = self.table.offsets.known(group_id, topic)
+                waiting += await self._delete_in_turns(group_id, names, is_over)
+        await _all_done(waiting)
+        for group_id in group_ids:
+            self._drop_if_nothing_is_left(group_id)
             await asyncio.sleep(0)
-        await self._log.flushed()
+
+    def _is_expired(self, retention_ms: int, group_id: str, name: TopicPartition) -> bool:
+        group = self.table.group(group_id)
+        return group is not None and is_expired(
+            group, self.table.offsets, name, self._clock(), retention_ms
+        )
+
+    async def _delete_in_turns(
+        self,
+        group_id: str,
+        names: Iterable[TopicPartition],
+        is_doomed: Callable[[TopicPartition], bool],
+    ) -> list[_Waiting]:
+        """Write tombstones of those that are doomed when their turn comes. They can be many: others
+        are heard in between.
+        """
+        waiting = []
+        for turn in _turns(sorted(names)):
+            waiting.append(self._delete(group_id, [name for name in turn if is_doomed(name)]))
+            await asyncio.sleep(0)
+        return waiting
 
     def _carry_out(self, group_id: str, effects: list[Effect]) -> None:
         desk = self._desks.setdefault(group_id, _Desk())
@@ -230,23 +279,39 @@ class Coordinator:
 
     async def _store(self, group_id: str, desk: _Desk, effect: Store | Removed) -> None:
         try:
-            await self._log.append(self._entries(group_id, effect))
-        except KafkaError as error:
-            logger.error("group %s could not be stored: %s", group_id, error.message)
-            self._refuse_held(desk)
-        except Exception:
-            logger.exception("group %s could not be stored", group_id)
-            self._refuse_held(desk)
+            if isinstance(effect, Removed):
+                await self._remove(group_id)
+            else:
+                await self._log.append([records.group_record(group_id, effect.group)])
+        except Exception as error:
+            self._unstored(group_id, desk, error)
         desk.storing = False
         self._continue(group_id, desk)
-        self._clear_desk(group_id)
+        self._discard_vacant(group_id)
 
-    def _entries(self, group_id: str, effect: Store | Removed) -> list[Entry]:
-        if isinstance(effect, Removed):
-            return list(self.table.remove(group_id))
-        if self.table.group(group_id) is None:
-            return []  # It has expired meanwhile: its tombstone is to be the last word.
-        return [records.group_record(group_id, effect.group)]
+    async def _remove(self, group_id: str) -> None:
+        """A dead group leaves the table when all of its tombstones are durable."""
+        *first, last = [*_turns(sorted(self.table.offsets.known(group_id)))] or [()]
+        waiting = []
+        for turn in first:
+            waiting.append(self._delete(group_id, turn))
+            await asyncio.sleep(0)
+        group = self.table.groups[group_id]
+        more = () if group.stored is None else (records.group_tombstone(group_id),)
+        waiting.append(self._delete(group_id, last, *more))
+        await _all_done(waiting)
+        self.table.remove(group_id, self._clock())
+
+    def _unstored(self, group_id: str, desk: _Desk, error: Exception) -> None:
+        """Put the group back; whoever waits for what could not be stored has to ask again."""
+        if isinstance(error, KafkaError):
+            logger.error("group %s could not be stored: %s", group_id, error.message)
+        else:
+            logger.error("group %s could not be stored", group_id, exc_info=error)
+        self._refuse_held(desk)
+        group = self.table.groups[group_id]
+        desk.held.extend(group.handle(Unstored(), self._clock()))
+        self._set_timer(group_id, group)
 
     def _refuse_held(self, desk: _Desk) -> None:
         refused = ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -301,6 +366,30 @@ class Coordinator:
         self._set_timer(group_id, group)
 
 
+async def _all_done(waiting: Iterable[_Waiting]) -> None:
+    """Raises what one of them raised, but waits for all. Whoever gives up waiting ends nothing."""
+    futures = [future for future in waiting if future is not None]
+    if futures:
+        await asyncio.wait(futures)
+    for future in futures:
+        future.result()
+
+
+def _when_done(waiting: _Waiting, then: Callable[[bool], None]) -> None:
+    """Call `then` with whether it went well: now, if there is nothing to wait for."""
+    if waiting is None:
+        then(True)
+    else:
+        waiting.add_done_callback(
+            lambda done: then(not done.cancelled() and done.exception() is None)
+        )
+
+
+def _turns(names: Sequence[TopicPartition]) -> Iterator[Sequence[TopicPartition]]:
+    """As many as are dealt with in one turn of the loop."""
+    return (names[at : at + _PER_TURN] for at in range(0, len(names), _PER_TURN))
+
+
 def _size(entry: tuple[bytes, bytes]) -> int:
     key, value = entry
     return len(key) + len(value)
@@ -313,6 +402,6 @@ def _refusal(event: Event, error: ErrorCode) -> AnyReply | None:
         return SyncReply(event.token, error)
     if isinstance(event, Leave):
         return LeaveReply(event.token, error)
-    if isinstance(event, Expire | Tick):
+    if isinstance(event, Expire | Tick | Unstored):
         return None
     return Reply(event.token, error)

@@ -1,13 +1,14 @@
 """The committed offsets of all groups, and the writes of offsets that are not decided yet.
 
     write ──► staged ──► committed, or abandoned
-              a plain commit waits for the disk; one in a transaction for the transaction's end
+              a plain one waits for the disk; one in a transaction for the transaction's end
 
-Nobody is told an offset that a power cut or an abort could take back. Where a plain commit and a
-transaction are about the same partition, or two transactions are, the later *record* wins, whenever
-it is decided (Kafka's rule): so a compaction of the log, which keeps the last record of a key,
-changes nothing. Therefore a write that counts takes its partitions out of older undecided ones.
-A staged partition does not expire; a delete takes staged offsets with it.
+A deletion is a write like any other, of tombstones: what it deletes is there until they are
+durable, and stays if they cannot be written. Nobody is told an offset that a power cut or an abort
+could take back, nor that one is gone. Where a plain write and a transaction are about the same
+partition, or two transactions are, the later *record* wins, whenever it is decided (Kafka's rule):
+so a compaction of the log, which keeps the last record of a key, changes nothing. Therefore a write
+that counts takes its partitions out of older undecided ones. A staged partition does not expire.
 
 Offsets are kept as their records have them, and decoded when somebody asks: at its start a broker
 may have to read a million of them.
@@ -15,7 +16,7 @@ may have to read a million of them.
 Above: table.py, the broker's OffsetFetch. Below: records.py. Beside: expiry.py.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kafkaesque.groups.offsets import CommittedOffset
@@ -25,10 +26,11 @@ from kafkaesque.types import TopicPartition
 
 @dataclass(slots=True, eq=False)
 class Staged:
-    """One write of a group's offsets: what is left of it, if something is deleted meanwhile."""
+    """One write of a group's offsets: what is left of it, if a later one counts already."""
 
     group_id: str
-    offsets: dict[TopicPartition, bytes]
+    offsets: dict[TopicPartition, bytes | None]
+    """None deletes."""
     at: int
     """Where in the log it stands: the base offset of its batch."""
     producer_id: int | None = None
@@ -69,7 +71,7 @@ class Offsets:
 
     def all_topics(self) -> set[str]:
         """Topics that some group has an offset of, or one on its way."""
-        staged = {at.topic for writes in self._staged.values() for w in writes for at in w.offsets}
+        staged = {name.topic for group_id in self._staged for name in self._on_their_way(group_id)}
         return staged.union(*self._committed.values())
 
     def group_ids(self) -> list[str]:
@@ -78,7 +80,7 @@ class Offsets:
 
     def has(self, group_id: str) -> bool:
         """Has this group an offset, or one on its way?"""
-        return group_id in self._committed or any(w.offsets for w in self._staged.get(group_id, ()))
+        return group_id in self._committed or any(self._on_their_way(group_id))
 
     @property
     def are_decided(self) -> bool:
@@ -98,7 +100,7 @@ class Offsets:
     def stage(
         self,
         group_id: str,
-        offsets: Mapping[TopicPartition, bytes],
+        offsets: Mapping[TopicPartition, bytes | None],
         at: int,
         producer_id: int | None = None,
     ) -> Staged:
@@ -108,11 +110,14 @@ class Offsets:
         return staged
 
     def commit(self, staged: Staged) -> None:
-        """It counts now. What was deleted in the meantime stays deleted."""
+        """It counts now. What a later record is about has been taken out of it."""
         self.abandon(staged)
         older = [w for w in self._staged.get(staged.group_id, ()) if w.at < staged.at]
         for partition, value in staged.offsets.items():
-            self.load(staged.group_id, partition, value)
+            if value is None:
+                self._forget(staged.group_id, partition)
+            else:
+                self.load(staged.group_id, partition, value)
             for write in older:
                 write.offsets.pop(partition, None)
 
@@ -154,30 +159,34 @@ class Offsets:
             if not topics:
                 del self._committed[group_id]
 
-    def delete(self, group_id: str, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
-        """Forget offsets; what is returned needs a tombstone."""
-        return sorted(partition for partition in partitions if self._forget(group_id, partition))
-
-    def _forget(self, group_id: str, partition: TopicPartition) -> bool:
-        """Whether there was something."""
+    def _forget(self, group_id: str, partition: TopicPartition) -> None:
         topics = self._committed.get(group_id, {})
         indexes = topics.get(partition.topic, {})
-        found = indexes.pop(partition.partition, None) is not None
-        if found and not indexes:
+        if indexes.pop(partition.partition, None) is not None and not indexes:
             del topics[partition.topic]
             if not topics:
                 del self._committed[group_id]
-        for write in self._staged.get(group_id, ()):
-            found |= write.offsets.pop(partition, None) is not None
-        return found
+
+    def is_known(self, group_id: str, partition: TopicPartition) -> bool:
+        """Committed or on its way: may the log have an offset that a deletion has to undo?"""
+        indexes = self._committed.get(group_id, {}).get(partition.topic, {})
+        return partition.partition in indexes or any(
+            write.offsets.get(partition) is not None for write in self._staged.get(group_id, ())
+        )
 
     def known(self, group_id: str, topic: str | None = None) -> set[TopicPartition]:
         """Committed or on their way: all that the log may have of this group (and topic)."""
         topics = self._committed.get(group_id, {})
         names = topics if topic is None else topics.keys() & {topic}
         return {TopicPartition(name, index) for name in names for index in topics[name]} | {
-            at
-            for write in self._staged.get(group_id, ())
-            for at in write.offsets
-            if topic in (None, at.topic)
+            partition
+            for partition in self._on_their_way(group_id)
+            if topic in (None, partition.topic)
         }
+
+    def _on_their_way(self, group_id: str) -> Iterator[TopicPartition]:
+        """What a group is about to have, if nothing comes in between."""
+        for write in self._staged.get(group_id, ()):
+            for partition, value in write.offsets.items():
+                if value is not None:
+                    yield partition

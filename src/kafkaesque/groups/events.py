@@ -116,7 +116,12 @@ class Tick:
     """Time has passed: whatever is due, happens."""
 
 
-Event: TypeAlias = Join | Sync | Heartbeat | Leave | CheckCommit | Delete | Expire | Tick
+@dataclass(frozen=True, slots=True)
+class Unstored:
+    """What `Store` or `Removed` asks for could not be made durable."""
+
+
+Event: TypeAlias = Join | Sync | Heartbeat | Leave | CheckCommit | Delete | Expire | Tick | Unstored
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +221,9 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """The group is dead: write tombstones for it and its offsets, and forget it."""
+    """The group is dead: write tombstones for it and its offsets, and forget it when they are
+    durable; if they cannot be written, say Unstored.
+    """
 
 
 Effect: TypeAlias = JoinReply | SyncReply | LeaveReply | Reply | Store | Removed

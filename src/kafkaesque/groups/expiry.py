@@ -4,7 +4,7 @@ An offset is kept as long as its group may still want it: while the group has me
 to the topic, and for `offsets.retention.minutes` after that. One that a write on its way is about,
 be it a plain one or a transaction's, stays.
 
-Above: table.py. Below: committed.py, group.py.
+Above: the broker's coordinator. Below: committed.py, group.py.
 """
 
 from collections.abc import Callable
@@ -16,19 +16,19 @@ from kafkaesque.groups.offsets import CommittedOffset
 from kafkaesque.types import TopicPartition
 
 
-def expired(group: Group, offsets: Offsets, now_ms: int, retention_ms: int) -> list[TopicPartition]:
-    """The offsets of a group that nobody has wanted for the retention time."""
+def is_expired(
+    group: Group, offsets: Offsets, partition: TopicPartition, now_ms: int, retention_ms: int
+) -> bool:
+    """Has nobody wanted this offset of the group for the retention time?"""
     unused_since = _unused_since(group)
-    if unused_since is None:
-        return []
-    unwanted = [t for t in offsets.topics(group.group_id) if not group.is_subscribed_to(t)]
-    return [
-        partition
-        for topic in unwanted
-        for partition, committed in offsets.of_group(group.group_id, topic).items()
-        if _is_over(committed, unused_since(committed), now_ms, retention_ms)
-        and not offsets.is_staged(group.group_id, partition)
-    ]
+    if unused_since is None or group.is_subscribed_to(partition.topic):
+        return False
+    if offsets.is_staged(group.group_id, partition):
+        return False
+    committed = offsets.fetch(group.group_id, partition)
+    return committed is not None and _is_over(
+        committed, unused_since(committed), now_ms, retention_ms
+    )
 
 
 def _unused_since(group: Group) -> Callable[[CommittedOffset], int] | None:

@@ -5,7 +5,7 @@
       └──nobody is left──┼──────┘                                   the leader's Sync
                          │                                                   ▼
                          └────Join with news, Leave, a session expires──── STABLE
-    EMPTY ──Delete, Expire──► DEAD
+    EMPTY ──Delete, Expire──► DEAD, and EMPTY again if its tombstones could not be written
 
 This file holds the group and the steps it is moved by; transitions.py says which event takes which.
 Generations only grow, and each is announced at once to everybody who joined. A member that has not
@@ -24,6 +24,7 @@ from kafkaesque.groups.events import (
     Event,
     Join,
     JoinReply,
+    Removed,
     State,
     Store,
     StoredGroup,
@@ -182,6 +183,15 @@ class Group:
     def become(self, state: State, now_ms: int) -> None:
         self.state = state
         self.state_since_ms = now_ms
+
+    def die(self) -> None:
+        """Nothing of it is to be left, once that is durable."""
+        self.state = State.DEAD
+        self.emit(Removed())
+
+    def survive(self) -> None:
+        """It could not be removed: it is empty as before, and since then."""
+        self.state = State.EMPTY
 
     def new_member_id(self, join: Join) -> str:
         return f"{join.group_instance_id or join.client_id}-{self._new_id()}"

@@ -35,6 +35,7 @@ class Replay:
             if marker := read_marker(data, run.position):
                 commit = marker is Marker.COMMIT
                 self._offsets.end_transaction(header.producer_id, header.base_offset, commit=commit)
+                self._shelves.clear()  # One that this has emptied is not the table's any more.
         elif run.is_plain and self._offsets.are_decided:
             gather(data, run, self._shelves, self._shelf_for)
         else:
@@ -69,26 +70,21 @@ class Replay:
 
     def _stage(self, data: bytes, run: Run) -> None:
         """In a transaction, or beside one: who wins depends on where in the log a record stands."""
-        writes: dict[str, dict[TopicPartition, bytes]] = {}
+        writes: dict[str, dict[TopicPartition, bytes | None]] = {}
         for key, value in entries(data, run):
             place = decode_place(key)
             if place is None:
                 self._take_group(key, value)
-                continue
-            group_id, partition = place
-            if value is not None:
-                writes.setdefault(group_id, {})[partition] = value
             else:
-                writes.get(group_id, {}).pop(partition, None)
-                self._offsets.delete(group_id, [partition])
-                # A shelf that this has emptied is not one of the table's any more.
-                self._shelves.clear()
+                group_id, partition = place
+                writes.setdefault(group_id, {})[partition] = value
         header = run.header
         producer_id = header.producer_id if header.is_transactional else None
         for group_id, offsets in writes.items():
             staged = self._offsets.stage(group_id, offsets, header.base_offset, producer_id)
             if producer_id is None:
                 self._offsets.commit(staged)
+        self._shelves.clear()
 
     def _take_group(self, key: bytes, value: bytes | None) -> None:
         record = decode_group(key, value)

@@ -1,20 +1,16 @@
 """All groups and their offsets: what `__consumer_offsets` says, in memory.
 
-Each change here has a record: what is removed is returned as the tombstones to append. Memory is
-changed at once; it is what the log will say.
+Memory follows the log: what is written or deleted is staged (committed.py), and a group leaves the
+table when its tombstones are durable.
 
 Above: the broker's coordinator, which owns the log, the clock and the waiting; replay.py, which
-fills it at start. Below: group.py, committed.py, expiry.py, records.py.
+fills it at start. Below: group.py, committed.py.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from kafkaesque.groups.committed import Offsets
-from kafkaesque.groups.events import Expire, State
-from kafkaesque.groups.expiry import expired
 from kafkaesque.groups.group import Group, GroupConfig, random_id
-from kafkaesque.groups.records import Tombstone, group_tombstone, offset_tombstone
-from kafkaesque.types import TopicPartition
 
 
 class GroupTable:
@@ -44,34 +40,8 @@ class GroupTable:
         """Groups that the log may have something of."""
         return sorted({*self.groups, *self.offsets.group_ids()})
 
-    def remove(self, group_id: str) -> list[Tombstone]:
-        """Forget a group that is dead, and its offsets."""
-        tombstones = self.delete_offsets(group_id, self.offsets.known(group_id))
-        group = self.groups.pop(group_id, None)
-        if group is not None and group.stored is not None:
-            tombstones.append(group_tombstone(group_id))
-        return tombstones
-
-    def delete_offsets(
-        self, group_id: str, partitions: Iterable[TopicPartition]
-    ) -> list[Tombstone]:
-        """Forget offsets of one group."""
-        deleted = self.offsets.delete(group_id, partitions)
-        return [offset_tombstone(group_id, partition) for partition in deleted]
-
-    def delete_topic(self, group_id: str, topic: str) -> list[Tombstone]:
-        """Forget a topic's offsets in a group: a new topic of that name starts afresh."""
-        return self.delete_offsets(group_id, self.offsets.known(group_id, topic))
-
-    def expire(self, group_id: str, now_ms: int, retention_ms: int) -> list[Tombstone]:
-        """Forget the offsets of a group that nobody wants any more, and the group with the last."""
-        group = self.groups.get(group_id)
-        if group is None:
-            return []
-        doomed = expired(group, self.offsets, now_ms, retention_ms)
-        tombstones = self.delete_offsets(group_id, doomed)
-        if not self.offsets.has(group_id):
-            group.handle(Expire(), now_ms)
-        if group.state is State.DEAD:
-            tombstones += self.remove(group_id)
-        return tombstones
+    def remove(self, group_id: str, now_ms: int) -> None:
+        """Forget a group whose tombstones are durable. Offsets written since make a new one."""
+        del self.groups[group_id]
+        if self.offsets.has(group_id):
+            self.create(group_id, now_ms)

@@ -20,12 +20,12 @@ from kafkaesque.groups.events import (
     LeaveReply,
     Leaving,
     Left,
-    Removed,
     Reply,
     State,
     Sync,
     SyncReply,
     Tick,
+    Unstored,
 )
 from kafkaesque.groups.joins import join, join_dead
 
@@ -188,16 +188,23 @@ def delete(group: "Group", event: Delete, now_ms: int) -> None:
 
 def delete_empty(group: "Group", event: Delete, now_ms: int) -> None:
     group.roster.pending.clear()
-    group.become(State.DEAD, now_ms)
-    group.emit(Removed())
+    group.die()
     group.emit(Reply(event.token))
 
 
 def expire_empty(group: "Group", event: Expire, now_ms: int) -> None:
     """Unless somebody is about to join."""
     if not group.roster.pending:
-        group.become(State.DEAD, now_ms)
-        group.emit(Removed())
+        group.die()
+
+
+def unstored_dead(group: "Group", event: Unstored, now_ms: int) -> None:
+    group.survive()
+
+
+def unstored_stable(group: "Group", event: Unstored, now_ms: int) -> None:
+    """Nobody was told the assignment that could not be stored: there will be another."""
+    group.rebalance(now_ms)
 
 
 def nothing(group: "Group", event: object, now_ms: int) -> None:
@@ -232,6 +239,7 @@ TRANSITIONS: dict[tuple[State, type], Transition] = {
     (EMPTY, Delete): delete_empty,
     (EMPTY, Expire): expire_empty,
     (EMPTY, Tick): tick_empty,
+    (EMPTY, Unstored): nothing,
     (PREPARING, Join): join,
     (PREPARING, Sync): sync_refused,
     (PREPARING, Heartbeat): heartbeat_preparing,
@@ -240,6 +248,7 @@ TRANSITIONS: dict[tuple[State, type], Transition] = {
     (PREPARING, Delete): delete,
     (PREPARING, Expire): nothing,
     (PREPARING, Tick): tick_preparing,
+    (PREPARING, Unstored): nothing,
     (COMPLETING, Join): join,
     (COMPLETING, Sync): sync_completing,
     (COMPLETING, Heartbeat): heartbeat,
@@ -248,6 +257,7 @@ TRANSITIONS: dict[tuple[State, type], Transition] = {
     (COMPLETING, Delete): delete,
     (COMPLETING, Expire): nothing,
     (COMPLETING, Tick): tick,
+    (COMPLETING, Unstored): nothing,
     (STABLE, Join): join,
     (STABLE, Sync): sync_stable,
     (STABLE, Heartbeat): heartbeat,
@@ -256,6 +266,7 @@ TRANSITIONS: dict[tuple[State, type], Transition] = {
     (STABLE, Delete): delete,
     (STABLE, Expire): nothing,
     (STABLE, Tick): tick,
+    (STABLE, Unstored): unstored_stable,
     (DEAD, Join): join_dead,
     (DEAD, Sync): sync_dead,
     (DEAD, Heartbeat): reply_dead,
@@ -264,4 +275,5 @@ TRANSITIONS: dict[tuple[State, type], Transition] = {
     (DEAD, Delete): delete_dead,
     (DEAD, Expire): nothing,
     (DEAD, Tick): nothing,
+    (DEAD, Unstored): unstored_dead,
 }

@@ -1,6 +1,7 @@
 """State logs for tests: the log of `__consumer_offsets`, in memory or on a disk with faults."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,27 @@ class Now:
         return self.ms
 
 
+class HeldFiles(FaultyFiles):
+    """A disk that is slow to sync: not before it may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_sync = threading.Event()
+        self.may_sync.set()
+
+    def check_sync(self) -> None:
+        self.may_sync.wait()
+        super().check_sync()
+
+    async def fail(self, storage: DiskStorage) -> None:
+        """Let what is under way fail, and the disk be well again."""
+        self.fails_to_sync = True
+        self.may_sync.set()
+        while not storage.offline():
+            await asyncio.sleep(0)
+        self.fails_to_sync = False
+
+
 def in_memory(work: Callable[[StateLog, Now], Awaitable[Any]]) -> None:
     async def main() -> None:
         disk, now = Disk(asyncio.get_running_loop()), Now()
@@ -40,10 +62,14 @@ def in_memory(work: Callable[[StateLog, Now], Awaitable[Any]]) -> None:
 
 
 def on_disk(
-    path: Path, work: Callable[[StateLog, FaultyFiles, DiskStorage], Awaitable[Any]]
+    path: Path,
+    work: Callable[[StateLog, Any, DiskStorage], Awaitable[Any]],
+    files: FaultyFiles | None = None,
 ) -> None:
+    files = files or FaultyFiles()
+
     async def main() -> None:
-        disk, now, files = Disk(asyncio.get_running_loop()), Now(), FaultyFiles()
+        disk, now = Disk(asyncio.get_running_loop()), Now()
         storage = DiskStorage(DataDirectory.open(files, str(path)), disk, now)
         log = StateLog(storage.open(OFFSETS_PARTITION, TOPIC_ID, CONFIG), now)
         try:

@@ -5,7 +5,7 @@ from tests.unit.groups.driver import Driver, subscription
 from kafkaesque.errors import ErrorCode
 from kafkaesque.groups.committed import Offsets, Staged
 from kafkaesque.groups.events import StoredGroup
-from kafkaesque.groups.expiry import expired
+from kafkaesque.groups.expiry import is_expired
 from kafkaesque.groups.group import Group, GroupConfig
 from kafkaesque.groups.offsets import CommittedOffset, metadata_error
 from kafkaesque.groups.records import offset_record
@@ -68,9 +68,11 @@ def test_a_later_commit_replaces_an_earlier_one() -> None:
 def test_a_delete_takes_commits_on_their_way_with_it_but_not_later_ones() -> None:
     offsets = Offsets()
     before = stage(offsets, "g", {ORDERS: committed(5), REFUNDS: committed(5)})
-    assert offsets.delete("g", [ORDERS, TopicPartition("orders", 9)]) == [ORDERS]
-    after = stage(offsets, "g", {ORDERS: committed(6)})
+    deletion = offsets.stage("g", {ORDERS: None}, at=1)
+    after = stage(offsets, "g", {ORDERS: committed(6)}, at=2)
     offsets.commit(before)
+    assert offsets.fetch("g", ORDERS) == committed(5)
+    offsets.commit(deletion)
     assert offsets.fetch("g", ORDERS) is None
     assert offsets.fetch("g", REFUNDS) == committed(5)
     offsets.commit(after)
@@ -96,13 +98,32 @@ def test_the_topics_that_somebody_has_an_offset_of() -> None:
 
 def test_a_group_whose_last_offset_is_deleted_is_gone() -> None:
     offsets = with_commits(0, ORDERS)
-    on_its_way = stage(offsets, "g", {ORDERS: committed(2)})
-    assert offsets.delete("g", [ORDERS]) == [ORDERS]
+    stage(offsets, "g", {ORDERS: committed(2)})
+    deletion = offsets.stage("g", {ORDERS: None}, at=1)
+    assert offsets.has("g")
+    offsets.commit(deletion)
     assert not offsets.has("g")
     assert offsets.group_ids() == []
-    offsets.commit(on_its_way)
     assert offsets.partitions("g") == []
-    assert not offsets.has("g")
+
+
+def test_a_deletion_that_is_abandoned_has_deleted_nothing() -> None:
+    offsets = with_commits(0, ORDERS)
+    on_its_way = stage(offsets, "g", {REFUNDS: committed(2)}, at=1)
+    deletion = offsets.stage("g", {ORDERS: None, REFUNDS: None}, at=2)
+    offsets.abandon(deletion)
+    offsets.commit(on_its_way)
+    assert offsets.of_group("g") == {ORDERS: committed(1), REFUNDS: committed(2)}
+
+
+def test_what_a_deletion_has_to_undo_is_committed_or_on_its_way() -> None:
+    offsets = with_commits(0, ORDERS)
+    stage(offsets, "g", {REFUNDS: committed(2)}, at=1)
+    offsets.stage("g", {ORDERS: None, TopicPartition("orders", 9): None}, at=2)
+    assert offsets.is_known("g", ORDERS)
+    assert offsets.is_known("g", REFUNDS)
+    assert not offsets.is_known("g", TopicPartition("orders", 9))
+    assert not offsets.is_known("h", ORDERS)
 
 
 def test_the_offsets_of_a_group_by_partition() -> None:
@@ -118,6 +139,11 @@ def test_metadata_is_limited_in_length() -> None:
     assert metadata_error("x" * 4097) is ErrorCode.OFFSET_METADATA_TOO_LARGE
     assert metadata_error(None) is ErrorCode.NONE
     assert metadata_error("xy", limit=1) is ErrorCode.OFFSET_METADATA_TOO_LARGE
+
+
+def expired(group: Group, offsets: Offsets, now_ms: int, retention_ms: int) -> list[TopicPartition]:
+    names = offsets.partitions(group.group_id)
+    return [name for name in names if is_expired(group, offsets, name, now_ms, retention_ms)]
 
 
 def test_offsets_of_a_group_without_members_expire_after_their_commit() -> None:

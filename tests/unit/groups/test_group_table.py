@@ -1,4 +1,4 @@
-"""All groups and offsets: replay and tombstones."""
+"""All groups and offsets: replay, and groups that come and go."""
 
 import pytest
 from tests.unit.groups import logs
@@ -106,84 +106,18 @@ def test_a_group_that_something_came_of_is_kept() -> None:
     assert set(table.groups) == {"joined", "told", "committed"}
 
 
-def test_removing_a_group_writes_tombstones_for_it_and_its_offsets() -> None:
-    empty = StoredGroup(3, "consumer", None, None, NOW)
-    table = replayed(group_record("g", empty), offset_record("g", ORDERS, CommittedOffset(5)))
-    table.offsets.stage("g", {REFUNDS: encoded(1)}, at=2)
-    table.offsets.stage("g", {LATER: encoded(1)}, at=3, producer_id=7)
+def test_a_group_that_is_removed_is_gone() -> None:
+    table = replayed(group_record("g", StoredGroup(3, "consumer", None, None, NOW)))
     table.groups["g"].handle(Delete(1), NOW)
-    assert table.remove("g") == [
-        offset_tombstone("g", LATER),
-        offset_tombstone("g", ORDERS),
-        offset_tombstone("g", REFUNDS),
-        group_tombstone("g"),
-    ]
-    table.offsets.end_transaction(7, before=9, commit=True)
-    assert not table.offsets.has("g")
+    table.remove("g", NOW)
     assert table.group("g") is None
 
 
-def test_a_group_that_was_never_stored_needs_no_tombstone() -> None:
-    table = replayed(offset_record("g", ORDERS, CommittedOffset(5)))
-    assert table.remove("g") == [offset_tombstone("g", ORDERS)]
-
-
-def test_deleting_a_topic_writes_tombstones_group_by_group() -> None:
-    table = replayed(
-        offset_record("g", ORDERS, CommittedOffset(5)),
-        offset_record("g", REFUNDS, CommittedOffset(5)),
-        offset_record("h", ORDERS, CommittedOffset(5)),
-    )
-    assert table.delete_topic("g", "orders") == [offset_tombstone("g", ORDERS)]
-    assert table.delete_topic("h", "orders") == [offset_tombstone("h", ORDERS)]
-    assert table.delete_topic("h", "orders") == []
-    assert table.offsets.partitions("g") == [REFUNDS]
-    assert not table.offsets.has("h")
-
-
-def test_deleting_offsets_writes_tombstones_for_those_that_were_there() -> None:
-    table = replayed(offset_record("g", ORDERS, CommittedOffset(5)))
-    assert table.delete_offsets("g", [ORDERS, REFUNDS]) == [offset_tombstone("g", ORDERS)]
-    assert table.delete_offsets("g", [ORDERS]) == []
-
-
-def test_expired_offsets_take_the_empty_group_with_them() -> None:
-    empty = StoredGroup(3, "consumer", None, None, NOW)
-    table = replayed(
-        group_record("g", empty),
-        offset_record("g", ORDERS, CommittedOffset(5)),
-    )
-    assert table.expire("g", NOW + RETENTION_MS - 1, RETENTION_MS) == []
-    assert table.expire("g", NOW + RETENTION_MS, RETENTION_MS) == [
-        offset_tombstone("g", ORDERS),
-        group_tombstone("g"),
-    ]
-    assert not table.groups
-
-
-def test_an_empty_group_with_an_offset_left_stays() -> None:
-    table = replayed(
-        offset_record("g", ORDERS, CommittedOffset(5, commit_timestamp_ms=0)),
-        offset_record("g", REFUNDS, CommittedOffset(5, commit_timestamp_ms=NOW)),
-    )
-    assert table.expire("g", NOW, RETENTION_MS) == [offset_tombstone("g", ORDERS)]
-    assert "g" in table.groups
-
-
-def test_groups_with_members_or_with_a_commit_on_its_way_stay() -> None:
-    table = replayed(group_record("g", stable_group()))
-    for group_id, producer_id in (("plain", None), ("transactional", 7)):
-        table.create(group_id, NOW)
-        table.offsets.stage(group_id, {ORDERS: encoded(1)}, at=1, producer_id=producer_id)
-    for group_id in ("g", "plain", "transactional", "unknown"):
-        assert table.expire(group_id, NOW + RETENTION_MS, RETENTION_MS) == []
-    assert set(table.groups) == {"g", "plain", "transactional"}
-
-
-def test_a_group_expires_once_the_transaction_that_kept_it_is_aborted() -> None:
-    table = new_table()
-    table.create("g", NOW)
-    table.offsets.stage("g", {ORDERS: encoded(1)}, at=1, producer_id=7)
-    assert table.offsets.end_transaction(7, before=2, commit=False) == {"g"}
-    assert table.expire("g", NOW, RETENTION_MS) == []
-    assert not table.groups
+def test_offsets_written_after_a_groups_tombstone_make_a_new_group() -> None:
+    table = replayed(group_record("g", StoredGroup(3, "consumer", None, None, NOW)))
+    dead = table.groups["g"]
+    dead.handle(Delete(1), NOW)
+    table.offsets.stage("g", {ORDERS: encoded(1)}, at=2)
+    table.remove("g", NOW)
+    assert table.groups["g"] is not dead
+    assert table.groups["g"].state is State.EMPTY

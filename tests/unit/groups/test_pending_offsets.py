@@ -1,7 +1,7 @@
 """Offsets that are committed in transactions: pending, decided, overtaken, deleted, replayed."""
 
 import pytest
-from tests.unit.groups.logs import batch, marker, new_table, replayed
+from tests.unit.groups.logs import batch, marker, replayed
 
 from kafkaesque.groups.committed import Offsets
 from kafkaesque.groups.events import StoredGroup
@@ -133,16 +133,28 @@ def test_of_two_transactions_the_later_one_does_not_count_if_it_is_aborted(
 
 
 def test_a_delete_takes_pending_offsets_with_it(offsets: Offsets) -> None:
-    assert offsets.delete("g", [ORDERS]) == [ORDERS]
+    offsets.commit(offsets.stage("g", {ORDERS: None}, at=15))
     assert not offsets.has("g")
     offsets.end_transaction(A, before=20, commit=True)
     assert fetched(offsets) is None
 
 
+@pytest.mark.parametrize("commit", [True, False])
+def test_a_delete_on_its_way_leaves_pending_offsets_to_their_transaction(
+    offsets: Offsets, commit: bool
+) -> None:
+    deletion = offsets.stage("g", {ORDERS: None}, at=15)
+    assert offsets.is_pending("g", ORDERS)
+    offsets.end_transaction(A, before=20, commit=commit)
+    assert fetched(offsets) == (5 if commit else 1)
+    offsets.commit(deletion)
+    assert fetched(offsets) is None
+
+
 def test_a_partition_that_is_pending_alone_needs_a_tombstone_too() -> None:
-    table = new_table()
-    table.offsets.stage("g", {ORDERS: encoded(5)}, at=10, producer_id=A)
-    assert table.delete_topic("g", "orders") == [offset_tombstone("g", ORDERS)]
+    offsets = Offsets()
+    offsets.stage("g", {ORDERS: encoded(5)}, at=10, producer_id=A)
+    assert offsets.known("g", "orders") == {ORDERS}
 
 
 def test_a_replay_keeps_offsets_pending_until_their_marker() -> None:
