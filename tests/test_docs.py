@@ -11,11 +11,14 @@ from typing import Any
 import pytest
 from scripts.write_reference import PAGES, REFERENCE
 from tests.command_tree import COMMANDS
+from tests.kafka_apis import KAFKA_APIS, ONLY_WITH_A_PLUGIN
 
+from kafkaesque.broker.apis import APIS
 from kafkaesque.cli.connecting import ClusterCommand
 from kafkaesque.cli.schema.connecting import RegistryCommand
 
-CLI = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
+ROOT = Path(__file__).parents[1]
+CLI = ROOT / "docs" / "reference" / "cli.md"
 
 
 def sections(text: str) -> dict[str, str]:
@@ -99,3 +102,12 @@ def test_the_section_mentions_no_option_that_is_not_there(name: str) -> None:
 def test_the_pages_made_from_the_tables_are_up_to_date(name: str) -> None:
     written = (REFERENCE / name).read_text()
     assert written == PAGES[name](), "run `python scripts/write_reference.py`"
+
+
+def test_every_api_of_kafka_is_served_or_named_among_what_is_not() -> None:
+    rows = sections((ROOT / "NOT_IMPLEMENTED.md").read_text())["APIs that are not advertised"]
+    named = set(re.findall(r"`([A-Z]\w+)`", rows))
+    apis = KAFKA_APIS | ONLY_WITH_A_PLUGIN
+    served = {api.name for api in APIS.values()}
+    assert served == {name for key, name in apis.items() if key in APIS}
+    assert named == set(apis.values()) - served

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from tests.broker_process import BrokerProcess
 from tests.compat.apache_kafka import ApacheKafka
+from tests.kafka_apis import KAFKA_APIS
 from tests.wire.client import RawClient
 
 from kafkaesque.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -35,6 +36,10 @@ def test_every_api_has_the_versions_that_kafka_gives_it(
         for bootstrap in (kafka.bootstrap, broker.bootstrap)
     )
     assert ours == {key: theirs[key] for key in ours}
+
+
+def test_the_apis_that_kafka_has_are_those_we_know_of(kafka: ApacheKafka) -> None:
+    assert {api.api_key for api in ask(kafka.bootstrap, 4).api_keys} == KAFKA_APIS.keys()
 
 
 @pytest.mark.parametrize("version", [3, 4])

@@ -190,8 +190,10 @@ def _primitives(kind: Primitive, kios: "dataclasses.Field[Any]") -> st.SearchStr
     return {
         "boolean": st.booleans(),
         "bytes": BLOBS,
+        "float64": st.floats(allow_nan=False),
         "records": BLOBS,
         "string": TEXTS,
+        "uint16": st.integers(0, 2**16 - 1),
         "uuid": st.uuids() | st.just(ZERO_UUID),
     }[kind.name]
 

@@ -46,6 +46,7 @@ class Listener:
     port: int
     advertised_host: str | None = None
     advertised_port: int | None = None
+    name: str = "PLAINTEXT"
 
     @property
     def address(self) -> str:

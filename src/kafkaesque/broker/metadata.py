@@ -16,7 +16,7 @@ from random import randrange
 from uuid import UUID
 
 from kafkaesque.broker.config import NODE_ID, Config
-from kafkaesque.broker.partition import LEADER_EPOCH
+from kafkaesque.broker.partition import LEADER_EPOCH, Partition
 from kafkaesque.broker.state_log import Entry, StateLog
 from kafkaesque.broker.topics import Apply, Topic, Topics
 from kafkaesque.protocol.messages.internal import (
@@ -43,6 +43,9 @@ class Resource(IntEnum):
 
     TOPIC = 2
     BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
 
 
 @dataclass(slots=True)
@@ -140,6 +143,10 @@ class Metadata:
         self._reserved_producer_ids = 0
         self.removed_topics: set[UUID] = set()
         """Topics that were deleted, and whose files may still be there since an earlier run."""
+
+    @property
+    def partition(self) -> Partition:
+        return self._log.partition
 
     def load(self) -> None:
         """Replay the log and open what it names."""

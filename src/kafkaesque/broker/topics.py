@@ -73,6 +73,11 @@ class Topic:
     def is_internal(self) -> bool:
         return self.name in INTERNAL_TOPICS
 
+    @property
+    def is_unused(self) -> bool:
+        """An internal topic that nobody has caused a record in: Kafka creates it only then."""
+        return self.is_internal and self.partitions[0].log.end_offset == 0
+
     def partition(self, index: int) -> Partition:
         if not 0 <= index < len(self.partitions):
             message = f"{self.name} has no partition {index}"

@@ -20,6 +20,8 @@ VALUES: dict[str, Any] = {
     "string": "six",
     "bytes": b"seven",
     "records": b"eight",
+    "uint16": 9,
+    "float64": 10.0,
 }
 
 CLASSES: list[type[Any]] = [

@@ -29,7 +29,7 @@ def metadata(
 ) -> MetadataResponse | Awaitable[MetadataResponse]:
     topics = ctx.broker.topics
     if request.topics is None or (ctx.version == 0 and not request.topics):
-        return _response(ctx, [_describe(topic) for topic in topics if not _is_unused(topic)])
+        return _response(ctx, [_describe(topic) for topic in topics if not topic.is_unused])
     missing = [
         wanted.name for wanted in request.topics if wanted.name and wanted.name not in topics
     ]
@@ -63,11 +63,6 @@ def _look_up(ctx: Context, wanted: MetadataRequestTopic) -> MetadataResponseTopi
     except KafkaError as error:
         name = wanted.name if wanted.name or ctx.version >= 12 else ""
         return MetadataResponseTopic(error_code=error.code, name=name, topic_id=wanted.topic_id)
-
-
-def _is_unused(topic: Topic) -> bool:
-    """An internal topic that nobody has caused a record in: Kafka creates it only then."""
-    return topic.is_internal and topic.partitions[0].log.end_offset == 0
 
 
 def _describe(topic: Topic) -> MetadataResponseTopic:

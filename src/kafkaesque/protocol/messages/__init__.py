@@ -16,15 +16,30 @@ from kafkaesque.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnResponse,
 )
 from kafkaesque.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+from kafkaesque.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+)
+from kafkaesque.protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirsResponse,
+)
 from kafkaesque.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafkaesque.protocol.messages.create_acls import CreateAclsRequest, CreateAclsResponse
 from kafkaesque.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
 )
 from kafkaesque.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from kafkaesque.protocol.messages.delete_acls import DeleteAclsRequest, DeleteAclsResponse
 from kafkaesque.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from kafkaesque.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 from kafkaesque.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from kafkaesque.protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from kafkaesque.protocol.messages.describe_client_quotas import (
+    DescribeClientQuotasRequest,
+    DescribeClientQuotasResponse,
+)
 from kafkaesque.protocol.messages.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
@@ -32,6 +47,10 @@ from kafkaesque.protocol.messages.describe_cluster import (
 from kafkaesque.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResponse,
+)
+from kafkaesque.protocol.messages.describe_delegation_token import (
+    DescribeDelegationTokenRequest,
+    DescribeDelegationTokenResponse,
 )
 from kafkaesque.protocol.messages.describe_groups import (
     DescribeGroupsRequest,
@@ -45,6 +64,10 @@ from kafkaesque.protocol.messages.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
 )
+from kafkaesque.protocol.messages.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+)
 from kafkaesque.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
@@ -53,6 +76,11 @@ from kafkaesque.protocol.messages.describe_transactions import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
 )
+from kafkaesque.protocol.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
+)
+from kafkaesque.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 from kafkaesque.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from kafkaesque.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafkaesque.protocol.messages.find_coordinator import (
@@ -70,8 +98,16 @@ from kafkaesque.protocol.messages.init_producer_id import (
 )
 from kafkaesque.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from kafkaesque.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from kafkaesque.protocol.messages.list_config_resources import (
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
 from kafkaesque.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from kafkaesque.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from kafkaesque.protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+)
 from kafkaesque.protocol.messages.list_transactions import (
     ListTransactionsRequest,
     ListTransactionsResponse,
@@ -97,6 +133,10 @@ from kafkaesque.protocol.messages.sync_group import SyncGroupRequest, SyncGroupR
 from kafkaesque.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
+)
+from kafkaesque.protocol.messages.update_features import (
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
 )
 from kafkaesque.protocol.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
@@ -152,22 +192,55 @@ _APIS: Final = (
     Api(26, "EndTxn", EndTxnRequest, EndTxnResponse),
     Api(27, "WriteTxnMarkers", WriteTxnMarkersRequest, WriteTxnMarkersResponse),
     Api(28, "TxnOffsetCommit", TxnOffsetCommitRequest, TxnOffsetCommitResponse),
+    Api(29, "DescribeAcls", DescribeAclsRequest, DescribeAclsResponse),
+    Api(30, "CreateAcls", CreateAclsRequest, CreateAclsResponse),
+    Api(31, "DeleteAcls", DeleteAclsRequest, DeleteAclsResponse),
     Api(32, "DescribeConfigs", DescribeConfigsRequest, DescribeConfigsResponse),
     Api(33, "AlterConfigs", AlterConfigsRequest, AlterConfigsResponse),
+    Api(34, "AlterReplicaLogDirs", AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse),
     Api(35, "DescribeLogDirs", DescribeLogDirsRequest, DescribeLogDirsResponse),
     Api(37, "CreatePartitions", CreatePartitionsRequest, CreatePartitionsResponse),
+    Api(
+        41,
+        "DescribeDelegationToken",
+        DescribeDelegationTokenRequest,
+        DescribeDelegationTokenResponse,
+    ),
     Api(42, "DeleteGroups", DeleteGroupsRequest, DeleteGroupsResponse),
+    Api(43, "ElectLeaders", ElectLeadersRequest, ElectLeadersResponse),
     Api(
         44,
         "IncrementalAlterConfigs",
         IncrementalAlterConfigsRequest,
         IncrementalAlterConfigsResponse,
     ),
+    Api(
+        45,
+        "AlterPartitionReassignments",
+        AlterPartitionReassignmentsRequest,
+        AlterPartitionReassignmentsResponse,
+    ),
+    Api(
+        46,
+        "ListPartitionReassignments",
+        ListPartitionReassignmentsRequest,
+        ListPartitionReassignmentsResponse,
+    ),
     Api(47, "OffsetDelete", OffsetDeleteRequest, OffsetDeleteResponse),
+    Api(48, "DescribeClientQuotas", DescribeClientQuotasRequest, DescribeClientQuotasResponse),
+    Api(
+        50,
+        "DescribeUserScramCredentials",
+        DescribeUserScramCredentialsRequest,
+        DescribeUserScramCredentialsResponse,
+    ),
+    Api(55, "DescribeQuorum", DescribeQuorumRequest, DescribeQuorumResponse),
+    Api(57, "UpdateFeatures", UpdateFeaturesRequest, UpdateFeaturesResponse),
     Api(60, "DescribeCluster", DescribeClusterRequest, DescribeClusterResponse),
     Api(61, "DescribeProducers", DescribeProducersRequest, DescribeProducersResponse),
     Api(65, "DescribeTransactions", DescribeTransactionsRequest, DescribeTransactionsResponse),
     Api(66, "ListTransactions", ListTransactionsRequest, ListTransactionsResponse),
+    Api(74, "ListConfigResources", ListConfigResourcesRequest, ListConfigResourcesResponse),
     Api(
         75,
         "DescribeTopicPartitions",

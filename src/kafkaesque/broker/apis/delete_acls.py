@@ -1,0 +1,24 @@
+"""DeleteAcls (31), versions 1–3. Each is refused with SECURITY_DISABLED, as by a Kafka without an
+authorizer.
+"""
+
+from kafkaesque.broker.apis.context import Context
+from kafkaesque.broker.apis.pacing import Pace
+from kafkaesque.errors import ErrorCode
+from kafkaesque.protocol.messages.delete_acls import (
+    DeleteAclsFilterResult,
+    DeleteAclsRequest,
+    DeleteAclsResponse,
+)
+
+
+async def delete_acls(ctx: Context, request: DeleteAclsRequest) -> DeleteAclsResponse:
+    return DeleteAclsResponse(
+        filter_results=[
+            DeleteAclsFilterResult(
+                error_code=ErrorCode.SECURITY_DISABLED,
+                error_message="No Authorizer is configured.",
+            )
+            async for _ in Pace().through(request.filters)
+        ]
+    )

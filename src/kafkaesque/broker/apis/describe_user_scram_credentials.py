@@ -1,0 +1,36 @@
+"""DescribeUserScramCredentials (50), version 0. Nobody logs in: no user has any (KIP-554)."""
+
+from collections import Counter
+
+from kafkaesque.broker.apis.context import Context
+from kafkaesque.broker.apis.pacing import Pace
+from kafkaesque.errors import ErrorCode
+from kafkaesque.protocol.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
+    DescribeUserScramCredentialsResult,
+)
+
+
+async def describe_user_scram_credentials(
+    ctx: Context, request: DescribeUserScramCredentialsRequest
+) -> DescribeUserScramCredentialsResponse:
+    pace = Pace()
+    times = Counter([user.name async for user in pace.through(request.users or ())])
+    return DescribeUserScramCredentialsResponse(
+        results=[_describe(user, times[user]) async for user in pace.through(times)]
+    )
+
+
+def _describe(user: str, times: int) -> DescribeUserScramCredentialsResult:
+    result = DescribeUserScramCredentialsResult(
+        user=user,
+        error_code=ErrorCode.RESOURCE_NOT_FOUND,
+        error_message=f"Attempt to describe a user credential that does not exist: {user}",
+    )
+    if times > 1:
+        result.error_code = ErrorCode.DUPLICATE_RESOURCE
+        result.error_message = (
+            f"Cannot describe SCRAM credentials for the same user twice in a single request: {user}"
+        )
+    return result
