@@ -4,6 +4,7 @@
 Java's admin client asks this before it falls back to Metadata.
 """
 
+from kafkaesque.broker.apis.authorized_operations import TOPIC_OPERATIONS
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.config import NODE_ID
 from kafkaesque.broker.partition import LEADER_EPOCH
@@ -51,7 +52,11 @@ def _describe(
         check_topic_name(name)
         topic = ctx.broker.topics.named(name)
     except KafkaError as error:
-        return DescribeTopicPartitionsResponseTopic(name=name, error_code=error.code), 0
+        return DescribeTopicPartitionsResponseTopic(
+            name=name,
+            error_code=error.code,
+            topic_authorized_operations=TOPIC_OPERATIONS,
+        ), 0
     end = min(first + room, len(topic.partitions))
     described = DescribeTopicPartitionsResponseTopic(
         name=name,
@@ -69,5 +74,6 @@ def _describe(
             )
             for index in range(first, end)
         ],
+        topic_authorized_operations=TOPIC_OPERATIONS,
     )
     return described, end if end < len(topic.partitions) else 0

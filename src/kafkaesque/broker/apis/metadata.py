@@ -3,11 +3,14 @@
 - No topics in the request: none; null (or empty in version 0): all.
 - A topic that is not there is created if the client allows it and `auto.create.topics.enable` is
   set; the answer waits until it is, instead of sending the client away to try again.
+- Authorised operations are told where they are asked for (KIP-430), of topics that are not there
+  too, unless they are asked for by id.
 - Version 10 brings topic ids (KIP-516), 12 asks by id alone.
 """
 
 from collections.abc import Awaitable
 
+from kafkaesque.broker.apis.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.config import NODE_ID
 from kafkaesque.broker.partition import LEADER_EPOCH
@@ -29,18 +32,22 @@ def metadata(
 ) -> MetadataResponse | Awaitable[MetadataResponse]:
     topics = ctx.broker.topics
     if request.topics is None or (ctx.version == 0 and not request.topics):
-        return _response(ctx, [_describe(topic) for topic in topics if not topic.is_unused])
+        described = [_describe(topic) for topic in topics if not topic.is_unused]
+        return _response(ctx, request, described)
     missing = [
         wanted.name for wanted in request.topics if wanted.name and wanted.name not in topics
     ]
     auto_create = ctx.broker.config["auto.create.topics.enable"]
     if missing and request.allow_auto_topic_creation and auto_create:
-        return _create_first(ctx, request.topics, missing)
-    return _response(ctx, [_look_up(ctx, wanted) for wanted in request.topics])
+        return _create_first(ctx, request, request.topics, missing)
+    return _response(ctx, request, [_look_up(ctx, wanted) for wanted in request.topics])
 
 
 async def _create_first(
-    ctx: Context, wanted: list[MetadataRequestTopic], missing: list[str]
+    ctx: Context,
+    request: MetadataRequest,
+    wanted: list[MetadataRequestTopic],
+    missing: list[str],
 ) -> MetadataResponse:
     for name in dict.fromkeys(missing):
         try:
@@ -52,7 +59,7 @@ async def _create_first(
                 ErrorCode.KAFKA_STORAGE_ERROR,
             ):
                 raise
-    return _response(ctx, [_look_up(ctx, topic) for topic in wanted])
+    return _response(ctx, request, [_look_up(ctx, topic) for topic in wanted])
 
 
 def _look_up(ctx: Context, wanted: MetadataRequestTopic) -> MetadataResponseTopic:
@@ -83,11 +90,20 @@ def _describe(topic: Topic) -> MetadataResponseTopic:
     )
 
 
-def _response(ctx: Context, topics: list[MetadataResponseTopic]) -> MetadataResponse:
+def _response(
+    ctx: Context, request: MetadataRequest, topics: list[MetadataResponseTopic]
+) -> MetadataResponse:
     node_id, host, port = ctx.advertised
-    return MetadataResponse(
+    response = MetadataResponse(
         brokers=[MetadataResponseBroker(node_id=node_id, host=host, port=port)],
         cluster_id=ctx.broker.cluster_id,
         controller_id=NODE_ID,
         topics=topics,
     )
+    if request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = CLUSTER_OPERATIONS
+    if request.include_topic_authorized_operations:
+        for topic in topics:
+            if topic.error_code != ErrorCode.UNKNOWN_TOPIC_ID:
+                topic.topic_authorized_operations = TOPIC_OPERATIONS
+    return response
