@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, KafkaError
+from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, KafkaError, TopicPartition
 from confluent_kafka.admin import (
     AlterConfigOpType,
     ConfigEntry,
@@ -68,6 +68,10 @@ def test_a_list_is_appended_to_and_subtracted_from(broker: BrokerProcess, topic:
     assert policy() == "delete,compact"
     foreign.alter(broker.bootstrap, topic, "cleanup.policy", "delete", subtract)
     assert policy() == "compact"
+    foreign.alter(broker.bootstrap, topic, "cleanup.policy", "compact", subtract)
+    assert policy() == ""
+    foreign.alter(broker.bootstrap, topic, "cleanup.policy", " delete , compact,delete")
+    assert policy() == "delete,compact"
     code = foreign.refusal(
         foreign.alter, broker.bootstrap, topic, "retention.ms", "1", AlterConfigOpType.APPEND
     )
@@ -112,7 +116,7 @@ def test_kafka_python_alters_describes_and_resets(broker: BrokerProcess, topic: 
         ("unclean.leader.election.enable", "true"),
         ("retention.ms", "soon"),
         ("retention.ms", "-2"),
-        ("cleanup.policy", ""),
+        ("cleanup.policy", ","),
         ("min.cleanable.dirty.ratio", "1.5"),
         ("message.timestamp.type", "Never"),
         ("no.such.setting", "1"),
@@ -231,6 +235,27 @@ def test_a_compacted_topic_is_not_subject_to_retention(broker: BrokerProcess) ->
         assert produce_answer(answer).error_code == 0
     time.sleep(0.3)
     assert foreign.watermarks(broker.bootstrap, topic) == (0, 1)
+
+
+def test_a_topic_without_a_cleanup_policy_keeps_everything_until_records_are_deleted(
+    broker: BrokerProcess,
+) -> None:
+    old = int(time.time() * 1000) - 10_000
+    limits = {"retention.ms": "1", "retention.bytes": "1"}
+    kept, gone = (
+        foreign.create_topic(broker.bootstrap, configs={"cleanup.policy": policy, **limits})
+        for policy in ("", "delete")
+    )
+    for topic in (kept, gone):
+        foreign.produce(broker.bootstrap, topic, ["old"] * 3, timestamps=[old] * 3)
+    # Retention goes through the topics in the order they were made: it has seen both.
+    foreign.until(lambda: foreign.watermarks(broker.bootstrap, gone) == (3, 3))
+    assert foreign.watermarks(broker.bootstrap, kept) == (0, 3)
+    place = TopicPartition(kept, 0, 2)
+    foreign.admin(broker.bootstrap).delete_records([place])[place].result(TIMEOUT_S)
+    assert foreign.watermarks(broker.bootstrap, kept) == (2, 3)
+    foreign.alter(broker.bootstrap, kept, "cleanup.policy", "delete")
+    foreign.until(lambda: foreign.watermarks(broker.bootstrap, kept) == (3, 3))
 
 
 def test_write_caching_is_a_setting_and_reads_see_what_is_written(broker: BrokerProcess) -> None:

@@ -58,6 +58,10 @@ class Setting:
             raise self._refused(text, reason)
         return value
 
+    def text(self, value: str) -> str:
+        """A value that was parsed before as it is shown: a list without what does not count."""
+        return ",".join(_parse_list(value.strip())) if self.kind is Kind.LIST else value
+
     def _refused(self, text: str, reason: str) -> KafkaError:
         message = f"Invalid value {text} for configuration {self.name}: {reason}"
         return KafkaError(ErrorCode.INVALID_CONFIG, message)
@@ -69,7 +73,7 @@ def _parse(kind: Kind, text: str) -> Any:
     if kind is Kind.STRING:
         return text
     if kind is Kind.LIST:
-        return tuple(part.strip() for part in text.split(",") if part.strip())
+        return _parse_list(text)
     if kind is Kind.DOUBLE:
         return float(text)
     value = int(text)
@@ -77,6 +81,14 @@ def _parse(kind: Kind, text: str) -> Any:
     if not -bound <= value < bound:
         raise ValueError(text)
     return value
+
+
+def _parse_list(text: str) -> tuple[str, ...]:
+    """Nothing at all is an empty list, commas alone are a mistake; what comes twice counts once."""
+    parts = dict.fromkeys(part for word in text.split(",") if (part := word.strip()))
+    if text and not parts:
+        raise ValueError(text)
+    return tuple(parts)
 
 
 def at_least(bound: float) -> Callable[[Any], str | None]:
@@ -97,8 +109,9 @@ def only(value: object, why: str) -> Callable[[Any], str | None]:
 
 
 def cleanup_policy(value: tuple[str, ...]) -> str | None:
-    known = ("delete", "compact")
-    return None if value and set(value) <= set(known) else "must be delete, compact, or both"
+    """Neither is a policy, too: everything is kept, until records are deleted by request."""
+    known = {"delete", "compact"}
+    return None if set(value) <= known else "must be delete, compact, both, or empty"
 
 
 def table(settings: Iterable[Setting]) -> dict[str, Setting]:

@@ -25,7 +25,7 @@ TOPIC_SETTINGS = table(
             "cleanup.policy",
             Kind.LIST,
             "delete",
-            "delete: by retention; compact: keep the latest value of each key.",
+            "delete: by retention; compact: keep the latest value of each key; empty: keep all.",
             cleanup_policy,
             follows="log.cleanup.policy",
         ),

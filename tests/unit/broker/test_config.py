@@ -47,7 +47,7 @@ def test_a_setting_over_the_wire_wins_over_the_command_line() -> None:
         ("segment.bytes", "12"),
         ("segment.bytes", str(1 << 40)),
         ("cleanup.policy", "shred"),
-        ("cleanup.policy", ""),
+        ("cleanup.policy", ","),
         ("compression.type", "gzip"),
         ("message.timestamp.type", "Whenever"),
         ("write.caching", "maybe"),
@@ -59,6 +59,21 @@ def test_what_cannot_take_effect_is_refused(name: str, value: str) -> None:
     with pytest.raises(KafkaError, match=name) as caught:
         Config({}).topic({name: value})
     assert caught.value.code is ErrorCode.INVALID_CONFIG
+
+
+@pytest.mark.parametrize(
+    ("text", "policy"),
+    [
+        ("", ()),
+        (" ", ()),
+        ("compact,compact", ("compact",)),
+        (" delete , compact ", ("delete", "compact")),
+    ],
+)
+def test_a_list_may_be_empty_and_counts_what_comes_twice_once(
+    text: str, policy: tuple[str, ...]
+) -> None:
+    assert Config({}).topic({"cleanup.policy": text}).cleanup_policy == policy
 
 
 def test_asking_for_flushes_ends_write_caching() -> None:

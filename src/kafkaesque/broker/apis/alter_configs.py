@@ -163,9 +163,13 @@ def _changed(
     if setting.kind is not Kind.LIST:
         message = f"{setting.name} is not a list: it can be set or deleted"
         raise KafkaError(ErrorCode.INVALID_CONFIG, message)
-    before = current.get(setting.name, setting.default)
-    has = [part for part in before.split(",") if part]
-    given = [part for part in value.split(",") if part]
+    has = setting.parse(_in_force(ctx, setting, current))
+    given = setting.parse(value)
     if config.config_operation == Operation.APPEND:
-        return ",".join(has + [part for part in given if part not in has])
+        return ",".join(dict.fromkeys(has + given))
     return ",".join(part for part in has if part not in given)
+
+
+def _in_force(ctx: Context, setting: Setting, current: Mapping[str, str]) -> str:
+    """The resource's own value, or the broker's, which a topic follows."""
+    return current.get(setting.name, ctx.broker.config.text(setting.follows or setting.name))

@@ -113,11 +113,11 @@ def _result(
     _, value, source = chain[0]
     return DescribeConfigsResourceResult(
         name=setting.name,
-        value=value,
+        value=setting.text(value),
         read_only=read_only,
         config_source=source,
         synonyms=[
-            DescribeConfigsSynonym(name=name, value=value, source=source)
+            DescribeConfigsSynonym(name=name, value=setting.text(value), source=source)
             for name, value, source in chain
         ],
         config_type=setting.kind,
