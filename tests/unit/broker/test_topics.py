@@ -132,6 +132,30 @@ def test_a_topic_takes_its_offsets_along_though_its_files_cannot_be_removed(
     run(tmp_path, work)
 
 
+def test_a_namesake_is_refused_until_the_offsets_of_a_deleted_topic_are_gone(
+    tmp_path: Path,
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        topic = await rig.topic("orders")
+        await _commit(rig)
+        rig.files.broken["sync"] = OFFSETS_TOPIC
+        with pytest.raises(KafkaError):
+            await rig.broker.delete_topic(topic)
+        assert "orders" not in rig.broker.topics
+        with pytest.raises(KafkaError) as refused:
+            await rig.topic("orders")
+        assert refused.value.code is ErrorCode.TOPIC_ALREADY_EXISTS
+        rig.files.broken.clear()
+        await rig.broker.storage.revive()
+        await rig.broker.topics.finish_deletions()
+        await rig.topic("orders")
+        assert _committed(rig) is None
+        await rig.reopen()
+        assert _committed(rig) is None
+
+    run(tmp_path, work)
+
+
 def test_what_a_kill_has_left_of_a_deleted_topic_goes_at_the_next_start(tmp_path: Path) -> None:
     async def work(rig: BrokerRig) -> None:
         topic = await rig.topic("orders", 20)
