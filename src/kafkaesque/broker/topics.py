@@ -20,7 +20,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, TypeAlias
 from uuid import UUID, uuid4
@@ -274,7 +274,10 @@ class Topics:
 
     def check_configs(self, topic: Topic, changes: Mapping[str, str | None]) -> None:
         """Raises INVALID_CONFIG if the topic could not have these settings."""
-        self._config.topic(_merged(topic.overrides, changes))
+        config = self._config.topic(_merged(topic.overrides, changes))
+        if topic.is_internal and config.write_caching and "write.caching" in changes:
+            message = f"{topic.name} is the broker's own, and always durable"
+            raise KafkaError(ErrorCode.INVALID_CONFIG, message)
 
     async def configure(self, topic: Topic, changes: Mapping[str, str | None]) -> None:
         """Set (or, with None, unset) settings. They take effect when they are durable."""
@@ -342,14 +345,18 @@ class Topics:
             partition.configure(topic.config)
 
     def effective(self, name: str, overrides: Mapping[str, str]) -> TopicConfig:
-        """What a topic's settings come to. The broker's own promises do not follow a default that
-        any client may change: its state is durable before it is told, whatever its size.
+        """What a topic's settings come to."""
+        return self._config.topic(self.in_force(name, overrides))
+
+    def in_force(self, name: str, overrides: Mapping[str, str]) -> Mapping[str, str]:
+        """The overrides that count. The broker's own promises do not follow a default that any
+        client may change: its state is durable before it is told, whatever its size.
         """
-        config = self._config.topic(overrides)
         if name not in INTERNAL_TOPICS:
-            return config
-        size = max(config.max_message_bytes, MAX_MESSAGE_BYTES)
-        return replace(config, write_caching=False, max_message_bytes=size)
+            return overrides
+        size = self._config.topic(overrides).max_message_bytes
+        pinned = {"max.message.bytes": str(max(size, MAX_MESSAGE_BYTES)), "write.caching": "false"}
+        return {**overrides, **pinned}
 
     @asynccontextmanager
     async def _changed(self, topic: Topic) -> AsyncIterator[None]:

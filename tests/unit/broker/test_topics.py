@@ -108,6 +108,10 @@ def test_defaults_that_clients_change_take_no_durability_from_the_brokers_own_to
             assert not config.write_caching
             assert config.max_message_bytes > 10
             await rig.reopen()
+        topic = rig.broker.topics.named(OFFSETS_TOPIC)
+        with pytest.raises(KafkaError) as refused:
+            await rig.broker.topics.configure(topic, {"write.caching": "true"})
+        assert refused.value.code is ErrorCode.INVALID_CONFIG
 
     run(tmp_path, work, write_caching_default="true")
 

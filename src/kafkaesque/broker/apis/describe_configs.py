@@ -66,7 +66,8 @@ def _configs(
 ) -> list[DescribeConfigsResourceResult]:
     if resource.resource_type == Resource.TOPIC:
         topic = ctx.broker.topics.named(resource.resource_name)
-        return topic_configs(ctx.broker.config, topic.overrides)
+        overrides = ctx.broker.topics.in_force(topic.name, topic.overrides)
+        return topic_configs(ctx.broker.config, overrides)
     if resource.resource_type == Resource.BROKER:
         if resource.resource_name not in ("", str(NODE_ID)):
             message = f"there is no broker {resource.resource_name}: this one is {NODE_ID}"
