@@ -1,6 +1,7 @@
 """The fan-out as a user runs it: `kafkaesque fanout` in a process of its own, on free ports."""
 
 import re
+import sys
 from pathlib import Path
 
 from tests.serving_process import ServingProcess
@@ -15,3 +16,9 @@ class FanoutProcess(ServingProcess):
         command = ["fanout", "--brokers", bootstrap, "--port", "0", "--tcp-port", "0", *args]
         super().__init__(command, _SERVES, log_path)
         self.url, self.tcp = self.found[1], self.found[2]
+
+
+class PatientFanoutProcess(FanoutProcess):
+    """Waits longer for a schema registry."""
+
+    command = (sys.executable, "-P", str(Path(__file__).with_name("patient_command.py")))

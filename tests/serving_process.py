@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
@@ -14,11 +15,13 @@ S = TypeVar("S", bound="ServingProcess")
 class ServingProcess:
     """`serves` matches the line that it prints when it does; what it complains of is its `log`."""
 
+    command: Sequence[str] = (str(COMMAND),)
+
     def __init__(self, args: list[str], serves: "re.Pattern[str]", log_path: Path) -> None:
         self._log_path = log_path
         with log_path.open("ab") as log:
             self.process = subprocess.Popen(
-                [str(COMMAND), *args], stdout=subprocess.PIPE, stderr=log, text=True
+                [*self.command, *args], stdout=subprocess.PIPE, stderr=log, text=True
             )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()

@@ -282,7 +282,7 @@ def test_a_topic_is_not_created_on_first_use_where_that_is_off(tmp_path: Path) -
             topic,
             ["v"],
             linger_ms=0,
-            message_timeout_ms=2000,
+            message_timeout_ms=60_000,
             topic_metadata_propagation_max_ms=100,
         )
         assert code in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC)

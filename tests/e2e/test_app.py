@@ -316,7 +316,8 @@ def test_stopping_lets_the_handler_finish(bootstrap: str, topic: str, app: App) 
     with RunningApp(app):
         assert begun.wait(foreign.TIMEOUT_S)
         app.stop()
-        time.sleep(0.3)
+        (member,) = app._members
+        foreign.until(lambda: all(lane._is_closing for lane in member._lanes.values()))
         go_on.set()
     assert foreign.committed(bootstrap, group, topic).offset == 1
 

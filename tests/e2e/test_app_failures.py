@@ -280,9 +280,9 @@ def test_a_late_acknowledgement_is_ignored(bootstrap: str, topic: str, app: App)
 def test_the_group_is_kept_while_a_handler_is_slow(bootstrap: str, topic: str) -> None:
     group, go_on = foreign.name("group"), threading.Event()
     impatient = {
-        "session.timeout.ms": 1000,
+        "session.timeout.ms": 3000,
         "heartbeat.interval.ms": 300,
-        "max.poll.interval.ms": 1000,
+        "max.poll.interval.ms": 3000,
     }
     app = App(bootstrap, settings=impatient)
     calls: list[int] = []
@@ -296,7 +296,7 @@ def test_the_group_is_kept_while_a_handler_is_slow(bootstrap: str, topic: str) -
     with RunningApp(app) as running:
         foreign.until(lambda: calls)
         # Longer than librdkafka would let a consumer go without a poll.
-        assert not go_on.wait(2)
+        assert not go_on.wait(5)
         go_on.set()
         foreign.until(lambda: running.status(topic).position == 1)
     assert calls == [0]

@@ -17,7 +17,7 @@ from confluent_kafka import Producer
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from tests import foreign
 from tests.decoded_ticks import AVRO, AVRO_FIELDS
-from tests.fanout_process import FanoutProcess
+from tests.fanout_process import PatientFanoutProcess
 from tests.in_process import InProcessBroker
 from tests.registry_process import RegistryProcess
 from websockets.sync.client import connect
@@ -77,7 +77,7 @@ def live(web: str, number: int, written: threading.Event, ends: dict[int, int]) 
     }
     began: dict[str, int] = {}
     got: dict[int, list[int]] = defaultdict(list)
-    with connect(f"ws://{web}/v1") as connection:
+    with connect(f"ws://{web}/v1", open_timeout=60) as connection:
         connection.send(json.dumps(request))
         deadline = time.monotonic() + foreign.TIMEOUT_S
         asked = False
@@ -119,7 +119,7 @@ def test_each_gets_exactly_what_matches_though_schemas_come_late(tmp_path: Path)
         # Those that only readers of older records meet, and those that the feed meets first.
         write(broker.bootstrap, schemas, prices, range(SCHEMAS // 2))
         with (
-            FanoutProcess(
+            PatientFanoutProcess(
                 broker.bootstrap, tmp_path / "fanout.log", "--registry", registry.url
             ) as fanout,
             ThreadPoolExecutor(SUBSCRIBERS) as pool,

@@ -24,7 +24,7 @@ from httpx_sse import connect_sse
 from tests import decoded_ticks, foreign
 from tests.broker_process import COMMAND
 from tests.decoded_ticks import FORMS, tick
-from tests.fanout_process import FanoutProcess
+from tests.fanout_process import FanoutProcess, PatientFanoutProcess
 from tests.in_process import InProcessBroker
 from tests.registry_process import RegistryProcess
 from websockets.sync.client import ClientConnection, connect
@@ -67,18 +67,19 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         with (
             RegistryProcess(broker.bootstrap, directory / "registry.log") as registry,
             SchemaRegistryClient({"url": registry.url}) as schemas,
+            PatientFanoutProcess(
+                broker.bootstrap, directory / "fanout.log", "--registry", registry.url
+            ) as fanout,
         ):
-            fanout_log = directory / "fanout.log"
-            with FanoutProcess(broker.bootstrap, fanout_log, "--registry", registry.url) as fanout:
-                world = World(broker.bootstrap, registry, schemas, fanout, topics, directory)
-                yield world
-                assert "Traceback" not in fanout.log
-                world.registry.stop()
+            world = World(broker.bootstrap, registry, schemas, fanout, topics, directory)
+            yield world
+            assert "Traceback" not in fanout.log
+            world.registry.stop()
 
 
 @contextmanager
 def subscribed(world: World, **request: Any) -> Iterator[ClientConnection]:
-    with connect(f"ws://{world.web}/v1") as connection:
+    with connect(f"ws://{world.web}/v1", open_timeout=60) as connection:
         connection.send(json.dumps({"type": "subscribe", "id": 1, **request}))
         answer = json.loads(connection.recv(foreign.TIMEOUT_S))
         assert answer["type"] == "subscribed", answer
@@ -148,7 +149,7 @@ def test_the_samples_protocol_and_event_frames_have_json_text(world: World) -> N
     topic = world.topic()
     value = decoded_ticks.serializer(world.schemas, "avro")(tick(1), topic)
     said = b'{"ticker":"GOOG","price":1.0,"at":"1970-01-01T00:00:00Z"}'
-    with connect(f"ws://{world.web}/ws?decode=json") as connection:
+    with connect(f"ws://{world.web}/ws?decode=json", open_timeout=60) as connection:
         connection.recv(foreign.TIMEOUT_S)
         connection.send(f"{topic}/*")
         foreign.until(lambda: world.metric("kafkaesque_fanout_subscriptions") >= 1)
@@ -226,12 +227,12 @@ def test_decode_is_refused_by_a_fanout_without_a_registry(world: World) -> None:
     topic = world.topic()
     with FanoutProcess(world.bootstrap, world.directory / "plain.log") as plain:
         web = plain.url.partition("://")[2]
-        with connect(f"ws://{web}/v1") as connection:
+        with connect(f"ws://{web}/v1", open_timeout=60) as connection:
             request = {"type": "subscribe", "id": 1, "topic": topic, "decode": "json"}
             connection.send(json.dumps(request))
             answer = json.loads(connection.recv(foreign.TIMEOUT_S))
             assert (answer["type"], "--registry" in answer["message"]) == ("error", True)
-        with connect(f"ws://{web}/ws?decode=json") as connection:
+        with connect(f"ws://{web}/ws?decode=json", open_timeout=60) as connection:
             connection.recv(foreign.TIMEOUT_S)
             connection.send(f"{topic}/*")
             with pytest.raises(Exception, match="--registry"):

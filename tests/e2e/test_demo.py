@@ -90,7 +90,7 @@ def test_a_signal_ends_it_with_a_summary_and_all_that_it_counts_is_there(
 
 
 def test_a_broker_that_is_killed_and_comes_back_loses_and_repeats_nothing(tmp_path: Path) -> None:
-    command = [str(COMMAND), "demo", "ticks", "-n", "900", "--rate", "600", "--late", "0"]
+    command = [str(COMMAND), "demo", "ticks", "-n", "3000", "--rate", "600", "--late", "0"]
     with BrokerProcess(tmp_path / "data") as broker:
         foreign.create_topic(broker.bootstrap, TOPIC, partitions=1)
         with subprocess.Popen(
@@ -108,9 +108,9 @@ def test_a_broker_that_is_killed_and_comes_back_loses_and_repeats_nothing(tmp_pa
         assert "nothing answers at" in away
         assert back == "kafkaesque: the broker is back\n"
         assert process.returncode == 0
-        assert out.splitlines()[-1].startswith("sent 900 ticks")
+        assert out.splitlines()[-1].startswith("sent 3,000 ticks")
         times = [str(tick["event_time"]) for _, tick in all_of(broker, TOPIC, 0)]
-    assert len(times) == 900
+    assert len(times) == 3000
     assert times == sorted(set(times))
 
 

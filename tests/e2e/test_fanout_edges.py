@@ -53,7 +53,7 @@ class Client:
     # Not websockets.sync: its two threads share one SSLSocket, which Python 3.11 does not stand.
     def __init__(self, loop: asyncio.AbstractEventLoop, url: str, **options: Any) -> None:
         self._loop = loop
-        self._socket = self._run(connect(url, **options))
+        self._socket = self._run(connect(url, open_timeout=TIMEOUT_S, **options))
 
     def send(self, message: str) -> None:
         self._run(self._socket.send(message))

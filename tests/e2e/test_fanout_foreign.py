@@ -49,7 +49,7 @@ def write(
 
 @contextmanager
 def answered(pair: FanoutPair, answer: Any) -> Iterator[ClientConnection]:
-    with connect(f"ws://{pair.web}/ws") as connection:
+    with connect(f"ws://{pair.web}/ws", open_timeout=60) as connection:
         assert connection.recv(foreign.TIMEOUT_S) == GREETING
         connection.send(answer)
         yield connection

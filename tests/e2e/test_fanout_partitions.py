@@ -70,7 +70,7 @@ def counted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Counted]:
 @contextmanager
 def subscribed(counted: Counted, life: Life) -> Iterator[ClientConnection]:
     url = counted.fanout.url.replace("http", "ws") + "/v1"
-    with connect(url, compression=None) as connection:
+    with connect(url, compression=None, open_timeout=60) as connection:
         connection.send(life.request)
         assert life.take(connection.recv(foreign.TIMEOUT_S)) == "subscribed"
         yield connection

@@ -53,7 +53,9 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FanoutPair]:
 async def others(pair: FanoutPair, topic: str) -> AsyncIterator[list[Other]]:
     found = []
     for key in KEYS:
-        connection = await connect(f"ws://{pair.web}/v1", compression=None, max_queue=None)
+        connection = await connect(
+            f"ws://{pair.web}/v1", compression=None, max_queue=None, open_timeout=60
+        )
         request = {"type": "subscribe", "id": 1, "topic": topic, "key": key}
         await connection.send(json.dumps(request))
         assert json.loads(await connection.recv())["type"] == "subscribed"
@@ -75,7 +77,11 @@ class Stalled:
 
     async def connect(self) -> None:
         self._connection = await connect(
-            self._uri, max_queue=1, compression=None, sock=small_socket(self._uri)
+            self._uri,
+            max_queue=1,
+            compression=None,
+            sock=small_socket(self._uri),
+            open_timeout=60,
         )
         await self._connection.send(self.life.request)
         while self.life.take(await self._connection.recv()) != "subscribed":

@@ -279,7 +279,7 @@ def test_a_member_that_is_told_it_is_unknown_joins_as_another(kafka: Kafka) -> N
     kafka.put(TOPIC, "v")
     lost: list[Any] = []
     reader = foreign.consumer(
-        kafka.bootstrap_servers, session_timeout_ms=500, heartbeat_interval_ms=50
+        kafka.bootstrap_servers, session_timeout_ms=3000, heartbeat_interval_ms=50
     )
     reader.subscribe([TOPIC], on_lost=lambda _, partitions: lost.append(partitions))
     try:

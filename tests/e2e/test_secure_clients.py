@@ -65,7 +65,7 @@ def connection(proxy: GuardedProxy, certificate: Certificate) -> Connection:
         password=PASSWORD,
         enable_tls=True,
         tls_ca=certificate.certificate,
-        timeout_s=10,
+        timeout_s=60,
     )
 
 

@@ -107,7 +107,7 @@ def test_a_broker_that_is_away_is_waited_for(broker: BrokerProcess) -> None:
 def test_sizes_are_those_of_the_files(broker: BrokerProcess) -> None:
     topic = foreign.create_topic(broker.bootstrap)
     foreign.produce(broker.bootstrap, topic, ["x" * 1000])
-    sizes = partition_sizes([Address("127.0.0.1", broker.port)], Connection(timeout_s=5))
+    sizes = partition_sizes([Address("127.0.0.1", broker.port)], Connection(timeout_s=60))
     (segment,) = broker.segments(topic)
     assert sizes[TopicPartition(topic, 0)] == segment.stat().st_size > 1000
 
@@ -123,5 +123,5 @@ def test_one_who_does_not_speak_kafka_tells_no_sizes() -> None:
         thread = threading.Thread(target=hang_up)
         thread.start()
         with pytest.raises(ClusterError, match="does not answer ApiVersions"):
-            partition_sizes([address], Connection(timeout_s=5))
+            partition_sizes([address], Connection(timeout_s=60))
         thread.join()

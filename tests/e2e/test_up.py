@@ -89,7 +89,7 @@ def read_over_both_ports(up: Up) -> None:
     """As a page of this machine does, and as a program."""
     origin = "http://localhost:3000"
     uri = f"ws://127.0.0.1:{up.fanout_port}/ws"
-    with connect(uri, additional_headers={"Origin": origin}) as client:
+    with connect(uri, additional_headers={"Origin": origin}, open_timeout=60) as client:
         client.recv(timeout=60)
         client.send(f"{TOPIC}/*")
         assert b"ticker" in (client.recv(timeout=60), client.recv(timeout=60))[1]

@@ -46,7 +46,7 @@ from kafkaesque.protocol.messages.offset_fetch import (
 )
 
 EXPIRATION_MS = 2000
-SHORT_TIMEOUT_MS = 200
+SHORT_TIMEOUT_MS = 1000
 SETTINGS = {
     "transaction.max.timeout.ms": str(TIMEOUT_MS),
     "transactional.id.expiration.ms": str(EXPIRATION_MS),
@@ -544,7 +544,7 @@ def _foreign_timeout(bootstrap: str, topic: str) -> int:
 
 def _foreign_outlived(bootstrap: str, topic: str) -> int:
     name = foreign.name("id")
-    producer = _begun(bootstrap, topic, name, timeout_ms=1000)
+    producer = _begun(bootstrap, topic, name, timeout_ms=3000)
     with RawClient(bootstrap) as client:
         watched = Stage(bootstrap, client, topic, RawProducer(client, name))
         _await_state(watched, "CompleteAbort")

@@ -49,7 +49,7 @@ def connect(wire_broker: BrokerProcess) -> Iterator[Callable[[], RawClient]]:
     clients: list[RawClient] = []
 
     def new_client() -> RawClient:
-        clients.append(RawClient(wire_broker.bootstrap, timeout_s=5))
+        clients.append(RawClient(wire_broker.bootstrap))
         return clients[-1]
 
     yield new_client
