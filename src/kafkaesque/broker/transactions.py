@@ -11,6 +11,11 @@ A crash between the two leaves the decision, and the markers are written at the 
 transaction has touched need not be durable by itself: its records say so in the partitions' own
 logs, and `load` puts back what those show. Open records that no transaction knows are aborted.
 
+A marker is on its way until its partition is flushed, whoever has written it: a partition where
+nothing is open any more is waited for, too. If it is lost there, its records are open again, and
+end when `tick` tries again. A record of `__transaction_state` that could not be written leaves its
+transaction doubtful: it takes nothing, until `tick` has read from the log how it stands.
+
 Above: apis/. Below: transactions/, state_log.py, partition.py, coordinator.py (committed offsets).
 """
 
@@ -20,14 +25,17 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from kafkaesque.broker.coordinator import Coordinator
+from kafkaesque.broker.in_turns import in_turns
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.partition_transactions import OpenTransaction
-from kafkaesque.broker.state_log import StateLog
+from kafkaesque.broker.state_log import Entry, StateLog
 from kafkaesque.broker.topics import OFFSETS_TOPIC, Topics
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.records.control import Marker
+from kafkaesque.records.entries import entries
 from kafkaesque.transactions.events import (
     Add,
     Effect,
@@ -44,13 +52,19 @@ from kafkaesque.transactions.events import (
     WriteMarkers,
     Written,
 )
-from kafkaesque.transactions.records import decode, tombstone, transaction_record
+from kafkaesque.transactions.records import (
+    TransactionRecord,
+    decode,
+    tombstone,
+    transaction_record,
+)
 from kafkaesque.transactions.table import TransactionTable
 from kafkaesque.types import Clock, TopicPartition
 
 logger = logging.getLogger(__name__)
 
-_RETRY_SECONDS = 1.0
+_PER_TURN = 5_000
+"""Of transactions that are looked at to see whether they are due."""
 _ANY_CONNECTION = 0
 """What a write adds by itself may come over any: a producer has one for each of its brokers."""
 
@@ -64,6 +78,14 @@ class _Desk:
     is_busy: bool = False
     is_doubtful: bool = False
     """A record could not be written: the transaction is what the log says, not what we hold."""
+
+
+class _Orphan(NamedTuple):
+    """Open records in a partition that belong to no transaction that is known."""
+
+    partition: TopicPartition
+    producer_id: int
+    producer_epoch: int
 
 
 class Transactions:
@@ -88,6 +110,9 @@ class Transactions:
         self._clock = clock
         self._loop = asyncio.get_running_loop()
         self._desks: dict[str, _Desk] = {}
+        self._unwritten: set[str] = set()
+        """Whose markers could not be written."""
+        self._orphans: set[_Orphan] = set()
 
     async def init(
         self, transactional_id: str, timeout_ms: int, producer_id: int, producer_epoch: int
@@ -166,6 +191,10 @@ class Transactions:
     ) -> None:
         """The same for a batch that is about to be appended, without waiting."""
         desk = self._desks.get(transactional_id)
+        if self._orphans and any(
+            (name, whose) == (partition, producer_id) for name, whose, _ in self._orphans
+        ):
+            raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS, "an older one is being aborted")
         if desk is not None and desk.is_busy:
             # Even if it is going on: its beginning may still be on its way to the disk.
             raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS, "ask again in a moment")
@@ -198,10 +227,10 @@ class Transactions:
         """End a transaction in one partition, on an administrator's word alone."""
         partition = self._topics.named(name.topic).partition(name.partition)
         partition.producers.check_epoch(producer_id, producer_epoch)
-        if partition.is_open_for(producer_id):
-            marker = Marker.COMMIT if commit else Marker.ABORT
-            if waiting := self._mark(partition, producer_id, producer_epoch, marker):
-                await waiting
+        marker = Marker.COMMIT if commit else Marker.ABORT
+        if waiting := self._end_in(partition, producer_id, producer_epoch, marker):
+            await asyncio.wait([waiting])
+            waiting.result()
 
     async def load(self) -> None:
         """At start: replay the log, and take up what the last stop has interrupted."""
@@ -213,12 +242,22 @@ class Transactions:
             self._work(transaction.transactional_id, desk)
 
     async def tick(self) -> None:
-        """End what has been open for too long, and forget ids that nobody uses."""
-        now_ms = self._clock()
-        for transaction in tuple(self.table.transactions.values()):
+        """End what has been open for too long, forget ids that nobody uses, and try again what the
+        disk has refused.
+        """
+        self._end_orphans()
+        await self._reload()
+        for transactional_id in tuple(self._unwritten):
+            self._resume(transactional_id)
+        async for transaction in in_turns(tuple(self.table.transactions.values()), _PER_TURN):
             deadline = transaction.next_deadline()
-            if deadline is not None and deadline <= now_ms:
-                self._give(transaction.transactional_id, Tick())
+            if deadline is not None and deadline <= self._clock():
+                self._wake(transaction.transactional_id)
+
+    def _wake(self, transactional_id: str) -> None:
+        """Unless something else is under way there."""
+        if transactional_id not in self._desks:
+            self._give(transactional_id, Tick())
 
     def _reconcile(self) -> None:
         """Let the table know what the partitions show, and end what it does not know."""
@@ -232,7 +271,20 @@ class Transactions:
                     opened.first_offset,
                 )
                 whose = opened.producer_id, opened.producer_epoch
-                self._mark(partition, *whose, Marker.ABORT)
+                self._orphans.add(_Orphan(partition.name, *whose))
+        self._end_orphans()
+
+    def _end_orphans(self) -> None:
+        """Abort them; they are looked at again until that is durable."""
+        for orphan in tuple(self._orphans):
+            partition = self._partition(orphan.partition)
+            try:
+                waiting = partition and self._end_in(partition, *orphan[1:], Marker.ABORT)
+            except KafkaError as error:
+                logger.error("%s: cannot be aborted yet: %s", orphan.partition, error.message)
+            else:
+                if waiting is None:
+                    self._orphans.discard(orphan)
 
     def _open(self) -> Iterator[tuple[Partition, OpenTransaction]]:
         for topic in self._topics:
@@ -283,7 +335,7 @@ class Transactions:
             self.table.discard_vacant(transactional_id)
 
     def _handled(self, transactional_id: str, desk: _Desk, event: Event) -> list[Effect]:
-        if desk.is_doubtful and not self._reload(transactional_id, desk):
+        if desk.is_doubtful:
             return _refusal(event, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         now_ms = self._clock()
         transaction = self.table.get(transactional_id)
@@ -305,23 +357,33 @@ class Transactions:
     def _store(self, transactional_id: str, desk: _Desk, effect: Store | Removed) -> None:
         assert self._log is not None
         try:
-            if isinstance(effect, Removed):
-                self.table.remove(transactional_id)
-                self._log.append_soon([tombstone(transactional_id)])
-                return
-            waiting = self._log.append_soon([transaction_record(transactional_id, effect.stored)])
+            waiting = self._log.append_soon([_entry(transactional_id, effect)])
         except KafkaError as error:
             self._failed(transactional_id, desk, error)
             return
-        if waiting is not None and effect.durable:
+        if waiting is None:
+            self._is_stored(transactional_id, effect)
+        elif isinstance(effect, Removed) or effect.durable:
             desk.is_busy = True
-            waiting.add_done_callback(partial(self._stored, transactional_id, desk))
+            waiting.add_done_callback(partial(self._stored, transactional_id, desk, effect))
 
-    def _stored(self, transactional_id: str, desk: _Desk, waiting: "asyncio.Future[None]") -> None:
+    def _stored(
+        self,
+        transactional_id: str,
+        desk: _Desk,
+        effect: Store | Removed,
+        waiting: "asyncio.Future[None]",
+    ) -> None:
         desk.is_busy = False
         if isinstance(error := waiting.exception(), KafkaError):
             self._failed(transactional_id, desk, error)
+        else:
+            self._is_stored(transactional_id, effect)
         self._work(transactional_id, desk)
+
+    def _is_stored(self, transactional_id: str, effect: Store | Removed) -> None:
+        if isinstance(effect, Removed):
+            self.table.remove(transactional_id)
 
     def _failed(self, transactional_id: str, desk: _Desk, error: KafkaError) -> None:
         """What was decided is not on disk: take nothing further, and believe the log from here."""
@@ -335,25 +397,35 @@ class Transactions:
         if transaction is not None and transaction.waiting is not None:
             desk.effects.append(Reply(transaction.waiting.token, refused))
 
-    def _reload(self, transactional_id: str, desk: _Desk) -> bool:
-        """Read one transaction from the log again; False while the log cannot be read."""
-        if self._log is None or self._log.partition.offline is not None:
-            return False
-        self.table.remove(transactional_id)
-        self._log.replay(partial(self._replay_one, transactional_id))
-        desk.is_doubtful = False
-        transaction = self.table.get(transactional_id)
-        if transaction is not None:
-            for partition, opened in self._open():
-                if self.table.by_producer(opened.producer_id) is transaction:
-                    self._reinstate(partition, opened)
-            desk.effects.extend(transaction.resume())
-        return True
+    async def _reload(self) -> None:
+        """Read from the log how the doubtful ones stand. They take nothing meanwhile, so nothing
+        of theirs is appended; if the log cannot be read, they stay as they are.
+        """
+        doubtful = {name: desk for name, desk in self._desks.items() if desk.is_doubtful}
+        if not doubtful or self._log is None or self._log.partition.offline is not None:
+            return
+        last: dict[str, TransactionRecord] = {}
+        async for key, value in in_turns(_records(self._log)):
+            record = decode(key, value)
+            if record is not None and record.transactional_id in doubtful:
+                last[record.transactional_id] = record
+        if self._log.partition.offline is None:
+            self._restore(doubtful, last)
 
-    def _replay_one(self, transactional_id: str, key: bytes, value: bytes | None) -> None:
-        record = decode(key, value)
-        if record is not None and record.transactional_id == transactional_id:
-            self.table.replay(key, value)
+    def _restore(self, doubtful: dict[str, _Desk], last: dict[str, TransactionRecord]) -> None:
+        for transactional_id in doubtful:
+            self.table.remove(transactional_id)
+            if record := last.get(transactional_id):
+                self.table.take(record)
+        for partition, opened in self._open():
+            owner = self.table.by_producer(opened.producer_id)
+            if owner is not None and owner.transactional_id in doubtful:
+                self._reinstate(partition, opened)
+        for transactional_id, desk in doubtful.items():
+            desk.is_doubtful = False
+            if transaction := self.table.get(transactional_id):
+                desk.effects.extend(transaction.resume())
+            self._work(transactional_id, desk)
 
     def _write_markers(self, transactional_id: str, desk: _Desk, effect: WriteMarkers) -> None:
         marker = Marker.COMMIT if effect.commit else Marker.ABORT
@@ -363,12 +435,8 @@ class Transactions:
             if partition is None:
                 continue
             try:
-                # One that is offline may have lost a marker that it seems to have.
-                partition.check_online()
-                if not partition.is_open_for(effect.producer_id):
-                    continue
                 waiting.append(
-                    self._mark(partition, effect.producer_id, effect.producer_epoch, marker)
+                    self._end_in(partition, effect.producer_id, effect.producer_epoch, marker)
                 )
             except KafkaError as error:
                 failure = error
@@ -393,24 +461,31 @@ class Transactions:
         desk.is_busy = False
         if failure is not None:
             logger.error("transaction %s cannot be ended yet: %s", transactional_id, failure)
-            self._loop.call_later(_RETRY_SECONDS, self._resume, transactional_id)
+            self._unwritten.add(transactional_id)
         desk.events.appendleft(Written() if failure is None else Unwritten())
 
     def _resume(self, transactional_id: str) -> None:
-        transaction = self.table.get(transactional_id)
-        if transaction is not None:
-            desk = self._desks.setdefault(transactional_id, _Desk())
-            if not desk.is_busy:
-                desk.effects.extend(transaction.resume())
-                self._work(transactional_id, desk)
+        desk = self._desks.setdefault(transactional_id, _Desk())
+        if desk.is_busy or desk.is_doubtful:
+            return
+        self._unwritten.discard(transactional_id)
+        if transaction := self.table.get(transactional_id):
+            desk.effects.extend(transaction.resume())
+        self._work(transactional_id, desk)
 
-    def _mark(
+    def _end_in(
         self, partition: Partition, producer_id: int, producer_epoch: int, marker: Marker
     ) -> "asyncio.Future[None] | None":
-        """End a transaction in a partition; a future until that is durable."""
+        """End a transaction in a partition; a future until that is on disk, even if the partition
+        is cached: a marker that is lost would leave one half of a transaction without the other.
+        """
+        # One that is offline may have lost a marker that it seems to have.
+        partition.check_online()
+        if not partition.is_open_for(producer_id):
+            return partition.flushed(partition.log.end_offset)
         if partition.name.topic == OFFSETS_TOPIC:
             return self._coordinator.end_transaction(producer_id, producer_epoch, marker)
-        return partition.durable(partition.append_marker(producer_id, producer_epoch, marker))
+        return partition.flushed(partition.append_marker(producer_id, producer_epoch, marker))
 
     def _partition(self, name: TopicPartition) -> Partition | None:
         """None: its topic has been deleted, and nothing is left to end."""
@@ -418,6 +493,18 @@ class Transactions:
             return self._topics.named(name.topic).partition(name.partition)
         except KafkaError:
             return None
+
+
+def _records(log: StateLog) -> Iterator[tuple[bytes, bytes | None]]:
+    for data, run in log.runs():
+        if not run.header.is_control:
+            yield from entries(data, run)
+
+
+def _entry(transactional_id: str, effect: Store | Removed) -> Entry:
+    if isinstance(effect, Removed):
+        return tombstone(transactional_id)
+    return transaction_record(transactional_id, effect.stored)
 
 
 def _refusal(event: Event, error: ErrorCode) -> list[Effect]:

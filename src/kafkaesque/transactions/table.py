@@ -4,7 +4,6 @@ Above: the broker's transaction coordinator, which owns the log, the clock and t
 transaction.py, records.py.
 """
 
-from kafkaesque.transactions.events import StoredTransaction
 from kafkaesque.transactions.records import TransactionRecord, decode
 from kafkaesque.transactions.transaction import Transaction, TransactionConfig
 from kafkaesque.types import Buffer, TopicPartition
@@ -21,15 +20,18 @@ class TransactionTable:
 
     def replay(self, key: Buffer, value: Buffer | None) -> None:
         """Take in one record of the log; in the log's order, the last word on each key counts."""
-        match decode(key, value):
-            case TransactionRecord(transactional_id, None):
-                self.remove(transactional_id)
-            case TransactionRecord(transactional_id, StoredTransaction() as stored):
-                self.transactions[transactional_id] = Transaction.restore(
-                    transactional_id, self.config, stored
-                )
-            case None:
-                pass
+        if record := decode(key, value):
+            self.take(record)
+
+    def take(self, record: TransactionRecord) -> None:
+        """The transactional id is as the record says."""
+        transactional_id, stored = record.transactional_id, record.stored
+        if stored is None:
+            self.remove(transactional_id)
+        else:
+            self.transactions[transactional_id] = Transaction.restore(
+                transactional_id, self.config, stored
+            )
 
     def get(self, transactional_id: str) -> Transaction | None:
         return self.transactions.get(transactional_id)

@@ -1,0 +1,126 @@
+"""A whole broker without sockets and without regular work, on a disk with faults by path."""
+
+import asyncio
+import errno
+import os
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.faulty_files import FaultyFiles
+from tests.unit.broker.state_logs import Now
+
+from kafkaesque.broker.broker import Broker
+from kafkaesque.broker.config import BrokerConfig
+from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.topics import NewTopic
+from kafkaesque.log.files import File
+from kafkaesque.records.batch import Record, new_batch
+from kafkaesque.types import Buffer
+
+
+class PathFiles(FaultyFiles):
+    """Faults for the files whose path has one of these in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.full: set[str] = set()
+        self.unsynced: set[str] = set()
+        self.held: set[str] = set()
+        self._changed = threading.Condition()
+
+    def open(self, path: str, *, create: bool = False) -> File:
+        return _PathFile(self, path, super().open(path, create=create))
+
+    def check_write(self, path: str) -> None:
+        if any(part in path for part in self.full):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def check_sync_of(self, path: str) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: not any(part in path for part in self.held))
+        if any(part in path for part in self.unsynced):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    def release(self) -> None:
+        with self._changed:
+            self.held.clear()
+            self._changed.notify_all()
+
+    def mend(self) -> None:
+        self.full.clear()
+        self.unsynced.clear()
+        self.release()
+
+
+class _PathFile:
+    def __init__(self, files: PathFiles, path: str, file: File) -> None:
+        self._files = files
+        self._path = path
+        self._file = file
+
+    def pwrite(self, data: Buffer, position: int) -> None:
+        self._files.check_write(self._path)
+        self._file.pwrite(data, position)
+
+    def sync(self) -> None:
+        self._files.check_sync_of(self._path)
+        self._file.sync()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+def with_broker(
+    path: Path | None,
+    work: Callable[[Broker, PathFiles, Now], Awaitable[Any]],
+    *,
+    files: PathFiles | None = None,
+    now: Now | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> None:
+    """Open a broker, let `work` have it, and close it."""
+    files, now = files or PathFiles(), now or Now()
+
+    async def main() -> None:
+        broker = await Broker.open(BrokerConfig.of([], path, settings or {}), now, files)
+        try:
+            await work(broker, files, now)
+        finally:
+            files.mend()
+            broker.stop_waiting()
+            await broker.close()
+
+    asyncio.run(main())
+
+
+async def new_topic(broker: Broker, name: str, partitions: int = 1) -> Partition:
+    """Its first partition."""
+    return (await broker.topics.create(NewTopic(name, partitions))).partition(0)
+
+
+async def until(condition: Callable[[], object]) -> None:
+    while not condition():
+        await asyncio.sleep(0)
+
+
+def transactional_batch(producer_id: int, producer_epoch: int) -> memoryview:
+    record = Record(0, 0, b"key", b"value")
+    return memoryview(
+        new_batch(
+            [record],
+            base_offset=0,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=0,
+            transactional=True,
+        )
+    )
+
+
+async def write(partition: Partition, producer_id: int, producer_epoch: int) -> None:
+    """A record of a transaction, durably."""
+    header = partition.append(transactional_batch(producer_id, producer_epoch))
+    if waiting := partition.flushed(header.next_offset):
+        await waiting

@@ -1,0 +1,253 @@
+"""Transactions on a disk that fails while they end: whole or not at all, and some time they end."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.unit.broker.brokers import PathFiles, new_topic, until, with_broker, write
+from tests.unit.broker.state_logs import Now
+
+from kafkaesque.broker.broker import Broker
+from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.groups.offsets import CommittedOffset
+from kafkaesque.records.control import Marker
+from kafkaesque.transactions.events import State
+from kafkaesque.types import TopicPartition
+
+TIMEOUT_MS = 60_000
+WEEK_MS = 7 * 24 * 3600 * 1000
+STRANGER = 900_000
+"""A producer id that no transaction knows."""
+
+Identity = tuple[int, int]
+
+
+async def begin(broker: Broker, *partitions: Partition) -> Identity:
+    """A producer with a transaction that has a record in each of these."""
+    reply = await broker.transactions.init("t", TIMEOUT_MS, -1, -1)
+    assert reply.error is ErrorCode.NONE
+    whose = reply.producer_id, reply.producer_epoch
+    for partition in partitions:
+        broker.transactions.admit("t", *whose, partition.name, adds=True)
+        await write(partition, *whose)
+    return whose
+
+
+async def end(broker: Broker, whose: Identity, *, commit: bool, bumps: bool = True) -> ErrorCode:
+    reply = await broker.transactions.end("t", *whose, commit, bumps, connection=0)
+    return reply.error
+
+
+async def ticked(broker: Broker, condition: Callable[[], object]) -> None:
+    """What the broker does from time to time, until something has come of it."""
+    while not condition():
+        await broker.storage.revive()
+        await broker.transactions.tick()
+        await until(lambda: not broker.transactions._desks or condition())
+
+
+def state(broker: Broker) -> State:
+    transaction = broker.transactions.table.get("t")
+    assert transaction is not None
+    return transaction.state
+
+
+def is_committed(partition: Partition) -> bool:
+    return not partition.open_transactions() and not partition.aborted(0, 1_000)
+
+
+@pytest.mark.parametrize("bumps", [True, False])
+def test_a_marker_in_flight_is_waited_for_when_another_partition_has_failed(
+    tmp_path: Path, bumps: bool
+) -> None:
+    async def work(broker: Broker, files: PathFiles, now: Now) -> None:
+        a, b = await new_topic(broker, "a"), await new_topic(broker, "b")
+        whose = await begin(broker, a, b)
+        files.full.add("/a-0/")
+        files.held.add("/b-0/")
+        assert await end(broker, whose, commit=True, bumps=bumps) is ErrorCode.NONE
+        files.full.clear()
+        await broker.transactions.tick()
+        await until(lambda: is_committed(a) and a.high_watermark == a.log.end_offset)
+        assert state(broker) is State.PREPARE_COMMIT
+        files.unsynced.add("/b-0/")
+        files.release()
+        await until(lambda: b.offline is not None)
+        files.mend()
+        await ticked(broker, lambda: state(broker) is State.COMPLETE_COMMIT)
+        await broker.storage.revive()
+        assert is_committed(a)
+        assert is_committed(b)
+
+    with_broker(tmp_path / "data", work)
+
+    async def after(broker: Broker, files: PathFiles, now: Now) -> None:
+        assert is_committed(broker.topics.named("a").partition(0))
+        assert is_committed(broker.topics.named("b").partition(0))
+
+    with_broker(tmp_path / "data", after)
+
+
+def test_pending_offsets_are_decided_though_the_marker_was_lost(tmp_path: Path) -> None:
+    async def work(broker: Broker, files: PathFiles, now: Now) -> None:
+        a = await new_topic(broker, "a")
+        whose = await begin(broker, a)
+        offsets = broker.topics.named(OFFSETS_TOPIC).partition(0)
+        broker.transactions.admit("t", *whose, offsets.name, adds=True)
+        await broker.coordinator.commit_in_transaction("g", *whose, {a.name: CommittedOffset(1)})
+        files.full.add("/a-0/")
+        files.held.add(OFFSETS_TOPIC)
+        assert await end(broker, whose, commit=True) is ErrorCode.NONE
+        files.full.clear()
+        await broker.transactions.tick()
+        files.unsynced.add(OFFSETS_TOPIC)
+        files.release()
+        await until(lambda: offsets.offline is not None)
+        assert broker.coordinator.table.offsets.is_pending("g", a.name)
+        files.mend()
+        await ticked(broker, lambda: state(broker) is State.COMPLETE_COMMIT)
+        assert broker.coordinator.table.offsets.fetch("g", a.name) == CommittedOffset(1)
+
+    with_broker(tmp_path / "data", work)
+
+
+def test_markers_are_on_disk_even_where_writes_are_cached(tmp_path: Path) -> None:
+    async def work(broker: Broker, files: PathFiles, now: Now) -> None:
+        a = await new_topic(broker, "a")
+        await broker.topics.configure(broker.topics.named("a"), {"write.caching": "true"})
+        whose = await begin(broker, a)
+        assert await end(broker, whose, commit=True) is ErrorCode.NONE
+        assert a.log.flushed_offset == a.log.end_offset
+
+    with_broker(tmp_path / "data", work)
+
+
+def test_an_administrator_is_answered_when_the_marker_of_somebody_else_is_durable(
+    tmp_path: Path,
+) -> None:
+    async def work(broker: Broker, files: PathFiles, now: Now) -> None:
+        a = await new_topic(broker, "a")
+        await write(a, STRANGER, 0)
+        files.held.add("/a-0/")
+        a.append_marker(STRANGER, 0, Marker.ABORT)
+        files.unsynced.add("/a-0/")
+        files.release()
+        with pytest.raises(KafkaError):
+            await broker.transactions.end_in(a.name, STRANGER, 0, commit=False)
+        with pytest.raises(KafkaError):
+            await broker.transactions.end_in(a.name, STRANGER, 0, commit=False)
+        files.mend()
+        await broker.storage.revive()
+        assert a.is_open_for(STRANGER)
+        await broker.transactions.end_in(a.name, STRANGER, 0, commit=False)
+        assert a.aborted(0, 1_000)
+        assert a.log.flushed_offset == a.log.end_offset
+
+    with_broker(tmp_path / "data", work)
+
+
+@pytest.mark.parametrize("fault", ["full", "unsynced"])
+def test_open_records_of_nobody_are_aborted_even_if_the_start_could_not(
+    tmp_path: Path, fault: str
+) -> None:
+    async def before(broker: Broker, files: PathFiles, now: Now) -> None:
+        await begin(broker)
+        await write(await new_topic(broker, "a"), STRANGER, 0)
+
+    with_broker(tmp_path / "data", before)
+
+    async def work(broker: Broker, files: PathFiles, now: Now) -> None:
+        a = broker.topics.named("a").partition(0)
+        if fault == "unsynced":
+            await until(lambda: a.offline is not None)
+        with pytest.raises(KafkaError) as refused:
+            broker.transactions.admit("s", STRANGER, 1, a.name, adds=True)
+        assert refused.value.code is ErrorCode.CONCURRENT_TRANSACTIONS
+        files.mend()
+        await ticked(broker, lambda: a.offline is None and not a.open_transactions())
+        assert [aborted.producer_id for aborted in a.aborted(0, 1_000)] == [STRANGER]
+
+    files = PathFiles()
+    getattr(files, fault).add("/a-0/")
+    with_broker(tmp_path / "data", work, files=files)
+
+
+@pytest.mark.parametrize("fault", ["full", "unsynced"])
+def test_a_transaction_that_timed_out_is_aborted_though_the_decision_could_not_be_stored(
+    tmp_path: Path, fault: str
+) -> None:
+    async def work(broker: Broker, files: PathFiles, now: Now) -> None:
+        a = await new_topic(broker, "a")
+        await begin(broker, a)
+        getattr(files, fault).add(TRANSACTIONS_TOPIC)
+        now.ms += TIMEOUT_MS
+        await broker.transactions.tick()
+        await until(lambda: broker.transactions._desks["t"].is_doubtful)
+        await broker.transactions.tick()
+        files.mend()
+        await ticked(broker, lambda: state(broker) is State.COMPLETE_ABORT)
+        assert a.last_stable_offset == a.high_watermark
+        assert a.aborted(0, 1_000)
+
+    with_broker(tmp_path / "data", work)
+
+
+@pytest.mark.parametrize("fault", ["full", "unsynced"])
+def test_an_id_whose_tombstone_could_not_be_stored_is_there_and_expires_later(
+    tmp_path: Path, fault: str
+) -> None:
+    async def work(broker: Broker, files: PathFiles, now: Now) -> None:
+        whose = await begin(broker)
+        getattr(files, fault).add(TRANSACTIONS_TOPIC)
+        now.ms += WEEK_MS
+        await broker.transactions.tick()
+        await until(lambda: broker.transactions._desks["t"].is_doubtful)
+        name = TopicPartition("a", 0)
+        refused = await broker.transactions.verify("t", *whose, [name])
+        assert refused is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert broker.transactions.table.get("t") is not None
+        files.mend()
+        await ticked(broker, lambda: broker.transactions.table.get("t") is None)
+
+    with_broker(tmp_path / "data", work)
+
+    async def after(broker: Broker, files: PathFiles, now: Now) -> None:
+        assert not broker.transactions.table.transactions
+
+    with_broker(tmp_path / "data", after)
+
+
+def test_an_id_is_there_until_its_tombstone_is_durable(tmp_path: Path) -> None:
+    async def work(broker: Broker, files: PathFiles, now: Now) -> None:
+        await begin(broker)
+        files.held.add(TRANSACTIONS_TOPIC)
+        now.ms += WEEK_MS
+        await broker.transactions.tick()
+        assert broker.transactions.table.get("t") is not None
+        files.release()
+        await until(lambda: broker.transactions.table.get("t") is None)
+
+    with_broker(tmp_path / "data", work)
+
+
+def test_many_doubtful_transactions_are_read_in_one_pass(tmp_path: Path) -> None:
+    async def work(broker: Broker, files: PathFiles, now: Now) -> None:
+        ids = [f"t{number}" for number in range(20)]
+        for name in ids:
+            await broker.transactions.init(name, TIMEOUT_MS, -1, -1)
+        files.full.add(TRANSACTIONS_TOPIC)
+        for name in ids:
+            refused = await broker.transactions.init(name, TIMEOUT_MS, -1, -1)
+            assert refused.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        files.mend()
+        files.read_bytes.clear()
+        await broker.transactions.tick()
+        read = sum(n for path, n in files.read_bytes.items() if TRANSACTIONS_TOPIC in path)
+        assert read <= 2 * broker.topics.named(TRANSACTIONS_TOPIC).partition(0).log.size
+        for name in ids:
+            again = await broker.transactions.init(name, TIMEOUT_MS, -1, -1)
+            assert (again.error, again.producer_epoch) == (ErrorCode.NONE, 1)
+
+    with_broker(tmp_path / "data", work)
