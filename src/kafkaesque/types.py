@@ -7,7 +7,18 @@ Buffer: TypeAlias = bytes | bytearray | memoryview
 """Bytes that are looked at, not owned. A memoryview is always of format "B"."""
 
 Clock: TypeAlias = Callable[[], int]
-"""Wall time in milliseconds since 1970. Passed in, so that tests own the time."""
+"""Wall time in milliseconds since 1970, unless something else is said. Passed in, so that tests own
+the time.
+"""
+
+
+class Moment(NamedTuple):
+    """One moment by two clocks. Deadlines go by the one that only goes forward; what is stored or
+    told goes by the wall's, which can be set back.
+    """
+
+    monotonic_ms: int
+    wall_ms: int
 
 
 class AbortedTransaction(NamedTuple):

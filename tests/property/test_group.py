@@ -372,7 +372,7 @@ class GroupWalk(RuleBasedStateMachine):
         settled = self.group.state in (State.STABLE, State.EMPTY) and self.group.generation > 0
         if settled:
             stored = self.driver.stored[-1]
-            again = Group.restore("g", self.group.config, stored, self.driver.now)
+            again = Group.restore("g", self.group.config, stored, self.driver.moment())
             assert again.describe() == self.group.describe()
             assert again.generation == self.group.generation
             assert again.subscribed_topics == self.group.subscribed_topics

@@ -240,8 +240,7 @@ class TransactionWalk(RuleBasedStateMachine):
         self.world.ask(Tick())
         transaction = self.world.table.get(ID)
         if transaction is not None and self.world.restarts == restarts:
-            deadline_ms = transaction.next_deadline()
-            assert deadline_ms is None or deadline_ms > self.world.now
+            assert not transaction.is_due(self.world.moment())
 
     @invariant()
     def a_transaction_is_there_wholly_or_not_at_all(self) -> None:

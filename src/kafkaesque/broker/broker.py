@@ -168,7 +168,8 @@ class Broker:
         if OFFSETS_TOPIC not in self.topics:
             await self._create_internal(OFFSETS_TOPIC, "offsets.topic.segment.bytes")
         offsets = StateLog(self.topics.named(OFFSETS_TOPIC).partition(0), self.clock)
-        self.coordinator = Coordinator.load(offsets, self._group_config(), self.clock)
+        clocks = self.clock, self.monotonic
+        self.coordinator = Coordinator.load(offsets, self._group_config(), *clocks)
         self.topics.forget_offsets = self.coordinator.delete_topic
         await self._finish_deletions()
         await self._load_transactions()
@@ -190,6 +191,7 @@ class Broker:
             self.coordinator,
             self.metadata.new_producer_id,
             self.clock,
+            self.monotonic,
         )
         if TRANSACTIONS_TOPIC in self.topics:
             await self.transactions.load()

@@ -50,7 +50,7 @@ from kafkaesque.groups.records import Tombstone
 from kafkaesque.groups.replay import Replay
 from kafkaesque.groups.table import GroupTable
 from kafkaesque.records.control import Marker
-from kafkaesque.types import Clock, TopicPartition
+from kafkaesque.types import Clock, Moment, TopicPartition
 
 logger = logging.getLogger(__name__)
 
@@ -75,25 +75,28 @@ class _Desk:
 class Coordinator:
     """All groups of this node."""
 
-    def __init__(self, table: GroupTable, log: StateLog, clock: Clock) -> None:
+    def __init__(self, table: GroupTable, log: StateLog, clock: Clock, monotonic: Clock) -> None:
         self.table = table
         self._log = log
         self._loop = asyncio.get_running_loop()
         self._clock = clock
+        self._monotonic = monotonic
         self._desks: dict[str, _Desk] = {}
         self._waiting: dict[Token, Join | Sync] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopped = False
 
     @classmethod
-    def load(cls, log: StateLog, config: GroupConfig, clock: Clock) -> "Coordinator":
-        """Groups and offsets as the log has them."""
+    def load(
+        cls, log: StateLog, config: GroupConfig, clock: Clock, monotonic: Clock
+    ) -> "Coordinator":
+        """Groups and offsets as the log has them. Deadlines go by `monotonic`."""
         table = GroupTable(config)
         replay = Replay(table)
         for data, run in log.runs():
             replay.take(data, run)
-        replay.finish(clock())
-        return cls(table, log, clock)
+        replay.finish(Moment(monotonic(), clock()))
+        return cls(table, log, clock, monotonic)
 
     def start(self) -> None:
         """Watch over the groups that the log brought back."""
@@ -116,13 +119,16 @@ class Coordinator:
             return
         if isinstance(event, Join | Sync):
             self._waiting[event.token] = event
-        now_ms = self._clock()
-        group = self.table.group(group_id) or self.table.create(group_id, now_ms)
-        effects = group.handle(event, now_ms)
+        now = self._now()
+        group = self.table.group(group_id) or self.table.create(group_id, now.wall_ms)
+        effects = group.handle(event, now)
         self._carry_out(group_id, effects)
         if not isinstance(event, Heartbeat):
             self._set_timer(group_id, group)
         self._discard_vacant(group_id)
+
+    def _now(self) -> Moment:
+        return Moment(self._monotonic(), self._clock())
 
     def future(self) -> "asyncio.Future[AnyReply]":
         return self._loop.create_future()
@@ -310,7 +316,7 @@ class Coordinator:
             logger.error("group %s could not be stored", group_id, exc_info=error)
         self._refuse_held(desk)
         group = self.table.groups[group_id]
-        desk.held.extend(group.handle(Unstored(), self._clock()))
+        desk.held.extend(group.handle(Unstored(), self._now()))
         self._set_timer(group_id, group)
 
     def _refuse_held(self, desk: _Desk) -> None:
@@ -353,7 +359,7 @@ class Coordinator:
             desk.timer.cancel()
         desk.timer, desk.timer_at = None, deadline
         if deadline is not None:
-            delay = max(0, deadline - self._clock()) / 1000
+            delay = max(0, deadline - self._monotonic()) / 1000
             desk.timer = self._loop.call_later(delay, self._tick, group_id)
 
     def _tick(self, group_id: str) -> None:
@@ -362,7 +368,7 @@ class Coordinator:
         if desk is None or group is None or self._stopped:
             return
         desk.timer, desk.timer_at = None, None
-        self._carry_out(group_id, group.handle(Tick(), self._clock()))
+        self._carry_out(group_id, group.handle(Tick(), self._now()))
         self._set_timer(group_id, group)
 
 

@@ -59,7 +59,7 @@ from kafkaesque.transactions.records import (
     transaction_record,
 )
 from kafkaesque.transactions.table import TransactionTable
-from kafkaesque.types import Clock, TopicPartition
+from kafkaesque.types import Clock, Moment, TopicPartition
 
 logger = logging.getLogger(__name__)
 
@@ -99,6 +99,7 @@ class Transactions:
         coordinator: Coordinator,
         new_producer_id: Callable[[], Awaitable[int]],
         clock: Clock,
+        monotonic: Clock,
     ) -> None:
         self.table = table
         self._open_log = open_log
@@ -108,6 +109,7 @@ class Transactions:
         self._coordinator = coordinator
         self._new_producer_id = new_producer_id
         self._clock = clock
+        self._monotonic = monotonic
         self._loop = asyncio.get_running_loop()
         self._desks: dict[str, _Desk] = {}
         self._unwritten: set[str] = set()
@@ -238,7 +240,7 @@ class Transactions:
         self._reconcile()
         for transaction in tuple(self.table.transactions.values()):
             desk = self._desks.setdefault(transaction.transactional_id, _Desk())
-            desk.effects.extend(transaction.resume())
+            desk.effects.extend(transaction.resume(self._now()))
             self._work(transaction.transactional_id, desk)
 
     async def tick(self) -> None:
@@ -250,8 +252,7 @@ class Transactions:
         for transactional_id in tuple(self._unwritten):
             self._resume(transactional_id)
         async for transaction in in_turns(tuple(self.table.transactions.values()), _PER_TURN):
-            deadline = transaction.next_deadline()
-            if deadline is not None and deadline <= self._clock():
+            if transaction.is_due(self._now()):
                 self._wake(transaction.transactional_id)
 
     def _wake(self, transactional_id: str) -> None:
@@ -294,7 +295,7 @@ class Transactions:
 
     def _reinstate(self, partition: Partition, opened: OpenTransaction) -> bool:
         whose = opened.producer_id, opened.producer_epoch
-        return self.table.reinstate(*whose, partition.name, self._clock())
+        return self.table.reinstate(*whose, partition.name, self._now())
 
     async def _opened_log(self) -> StateLog:
         """Its topic is made when the first producer asks for it, as in Kafka."""
@@ -309,6 +310,9 @@ class Transactions:
         if transaction is not None and not transaction.needs_fresh_id:
             return -1
         return await self._new_producer_id()
+
+    def _now(self) -> Moment:
+        return Moment(self._monotonic(), self._clock())
 
     def _token(self) -> "asyncio.Future[Reply]":
         return self._loop.create_future()
@@ -337,13 +341,12 @@ class Transactions:
     def _handled(self, transactional_id: str, desk: _Desk, event: Event) -> list[Effect]:
         if desk.is_doubtful:
             return _refusal(event, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        now_ms = self._clock()
         transaction = self.table.get(transactional_id)
         if transaction is None:
             if not isinstance(event, Init):
                 return _refusal(event, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
             transaction = self.table.get_or_create(transactional_id)
-        return transaction.handle(event, now_ms)
+        return transaction.handle(event, self._now())
 
     def _carry_out(self, transactional_id: str, desk: _Desk, effect: Effect) -> None:
         if isinstance(effect, Reply):
@@ -424,7 +427,7 @@ class Transactions:
         for transactional_id, desk in doubtful.items():
             desk.is_doubtful = False
             if transaction := self.table.get(transactional_id):
-                desk.effects.extend(transaction.resume())
+                desk.effects.extend(transaction.resume(self._now()))
             self._work(transactional_id, desk)
 
     def _write_markers(self, transactional_id: str, desk: _Desk, effect: WriteMarkers) -> None:
@@ -470,7 +473,7 @@ class Transactions:
             return
         self._unwritten.discard(transactional_id)
         if transaction := self.table.get(transactional_id):
-            desk.effects.extend(transaction.resume())
+            desk.effects.extend(transaction.resume(self._now()))
         self._work(transactional_id, desk)
 
     def _end_in(

@@ -36,6 +36,7 @@ from kafkaesque.groups.roster import Roster
 from kafkaesque.groups.subscription import CONSUMER_PROTOCOL_TYPE, subscribed_topics
 from kafkaesque.groups.transitions import TRANSITIONS
 from kafkaesque.groups.views import GroupDescription, MemberDescription
+from kafkaesque.types import Moment
 
 RETRY_MS = 100
 """The least wait when nobody rejoined in time: a client may ask for a rebalance timeout of 0."""
@@ -64,14 +65,14 @@ class Group:
         self,
         group_id: str,
         config: GroupConfig,
-        now_ms: int,
+        state_since_ms: int,
         new_id: Callable[[], str] = random_id,
     ) -> None:
         self.group_id = group_id
         self.config = config
         self.state = State.EMPTY
-        self.state_since_ms = now_ms
-        """When the group entered its state; -1 if a stored group does not say."""
+        self.state_since_ms = state_since_ms
+        """When the group entered its state, by the wall's clock; -1 if not stored."""
         self.generation = 0
         self.protocol_type: str | None = None
         self.protocol_name: str | None = None
@@ -95,7 +96,7 @@ class Group:
         group_id: str,
         config: GroupConfig,
         stored: StoredGroup,
-        now_ms: int,
+        now: Moment,
         new_id: Callable[[], str] = random_id,
     ) -> "Group":
         """The group as it was last stored; its members have a session to be heard of again."""
@@ -105,24 +106,26 @@ class Group:
         group.protocol_type = stored.protocol_type
         group.protocol_name = stored.protocol_name
         for member in stored.members:
-            group.roster.add(Member.restored(member, stored.protocol_name or "", now_ms))
+            group.roster.add(Member.restored(member, stored.protocol_name or "", now.monotonic_ms))
         if stored.leader in group.roster.members:
             group.roster.leader = stored.leader
         group.subscribed_topics = group._read_subscriptions()
         if group.roster:
             group.state = State.STABLE
         if len(group.roster) > config.max_size:
-            group.prepare_rebalance(now_ms)
+            group.prepare_rebalance(now)
         return group
 
-    def handle(self, event: Event, now_ms: int) -> list[Effect]:
+    def handle(self, event: Event, now: Moment) -> list[Effect]:
         """Let an event happen; the effects are to be carried out in order."""
-        TRANSITIONS[self.state, type(event)](self, event, now_ms)
+        TRANSITIONS[self.state, type(event)](self, event, now)
         effects, self._effects = self._effects, []
         return effects
 
     def next_deadline(self) -> int | None:
-        """When the next Tick is due; earlier ones change nothing."""
+        """When the next Tick is due, by the clock that only goes forward; earlier ones change
+        nothing.
+        """
         deadlines = [member.deadline_ms for member in self.roster.members.values()]
         deadlines += [*self.roster.pending.values(), self.join_deadline_ms, self.sync_deadline_ms]
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
@@ -180,9 +183,9 @@ class Group:
     def emit(self, effect: Effect) -> None:
         self._effects.append(effect)
 
-    def become(self, state: State, now_ms: int) -> None:
+    def become(self, state: State, now: Moment) -> None:
         self.state = state
-        self.state_since_ms = now_ms
+        self.state_since_ms = now.wall_ms
 
     def die(self) -> None:
         """Nothing of it is to be left, once that is durable."""
@@ -196,23 +199,23 @@ class Group:
     def new_member_id(self, join: Join) -> str:
         return f"{join.group_instance_id or join.client_id}-{self._new_id()}"
 
-    def add(self, join: Join, member_id: str, now_ms: int) -> None:
+    def add(self, join: Join, member_id: str, now: Moment) -> None:
         """A newcomer starts a rebalance, or takes part in the one that is going on."""
         if not self.roster:
             self.protocol_type = join.protocol_type
         timeout_ms = self.config.new_member_join_timeout_ms
-        self.roster.add(Member.joining(join, member_id, now_ms + timeout_ms))
+        self.roster.add(Member.joining(join, member_id, now.monotonic_ms + timeout_ms))
         self.has_newcomers = True
-        self.rebalance(now_ms)
+        self.rebalance(now)
 
-    def rejoin(self, member: Member, join: Join, now_ms: int) -> None:
+    def rejoin(self, member: Member, join: Join, now: Moment) -> None:
         """A known member takes part in a rebalance, which it starts if there is none."""
         if member.join_token is not None:
             self.emit(
                 JoinReply(member.join_token, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
             )
         member.update(join)
-        self.rebalance(now_ms)
+        self.rebalance(now)
 
     def replace(self, old: Member, join: Join) -> Member:
         """A static member is back under a new id: who still waits under the old one is a double."""
@@ -235,71 +238,73 @@ class Group:
         self.roster.remove(member.member_id)
         self.unsynced.discard(member.member_id)
 
-    def rebalance(self, now_ms: int) -> None:
+    def rebalance(self, now: Moment) -> None:
         """Start a rebalance, or see whether the one that is going on can be completed."""
         if self.state is not State.PREPARING_REBALANCE:
-            self.prepare_rebalance(now_ms)
+            self.prepare_rebalance(now)
         elif self.grace_ms is None and self.roster.all_joined:
-            self.complete_join(now_ms)
+            self.complete_join(now)
 
-    def prepare_rebalance(self, now_ms: int) -> None:
+    def prepare_rebalance(self, now: Moment) -> None:
         """Everybody has to join again. The first members are given time to find each other."""
-        self._cancel_syncs(now_ms)
+        self._cancel_syncs(now)
         is_first = self.state is State.EMPTY
-        self.become(State.PREPARING_REBALANCE, now_ms)
+        self.become(State.PREPARING_REBALANCE, now)
         timeout_ms = self.roster.rebalance_timeout_ms
-        self.join_deadline_ms = now_ms + timeout_ms
+        self.join_deadline_ms = now.monotonic_ms + timeout_ms
         if is_first:
             delay_ms = self.config.initial_rebalance_delay_ms
-            self.join_deadline_ms = now_ms + delay_ms
+            self.join_deadline_ms = now.monotonic_ms + delay_ms
             self.grace_ms = max(timeout_ms - delay_ms, 0)
             self.has_newcomers = False
-        self.rebalance(now_ms)
-        self.join_timed_out(now_ms)
+        self.rebalance(now)
+        self.join_timed_out(now)
 
-    def join_timed_out(self, now_ms: int) -> None:
+    def join_timed_out(self, now: Moment) -> None:
         """If time is up, complete the join; a first rebalance waits on while more members come."""
-        if self.join_deadline_ms is None or self.join_deadline_ms > now_ms:
+        if self.join_deadline_ms is None or self.join_deadline_ms > now.monotonic_ms:
             return
         if self.grace_ms and self.has_newcomers:
             delay_ms = self.config.initial_rebalance_delay_ms
             self.has_newcomers = False
-            self.join_deadline_ms = now_ms + min(delay_ms, self.grace_ms)
+            self.join_deadline_ms = now.monotonic_ms + min(delay_ms, self.grace_ms)
             self.grace_ms = max(self.grace_ms - delay_ms, 0)
         else:
-            self.complete_join(now_ms)
+            self.complete_join(now)
 
-    def complete_join(self, now_ms: int) -> None:
+    def complete_join(self, now: Moment) -> None:
         """Go on with those who joined, or wait on if only absent static members are left."""
         for member in list(self.roster.members.values()):
             if not member.has_joined and not member.is_static:
                 self.evict(member)
         if self.roster and not self.roster.elect_leader():
-            self.join_deadline_ms = now_ms + max(self.roster.rebalance_timeout_ms, RETRY_MS)
+            self.join_deadline_ms = now.monotonic_ms + max(
+                self.roster.rebalance_timeout_ms, RETRY_MS
+            )
             return
         self.join_deadline_ms = self.grace_ms = None
         self.generation += 1
         if self.roster:
-            self._announce_generation(now_ms)
+            self._announce_generation(now)
         else:
-            self._empty(now_ms)
+            self._empty(now)
 
-    def _announce_generation(self, now_ms: int) -> None:
+    def _announce_generation(self, now: Moment) -> None:
         self.protocol_name = self.roster.choose_protocol()
         self.subscribed_topics = self._read_subscriptions()
-        self.become(State.COMPLETING_REBALANCE, now_ms)
+        self.become(State.COMPLETING_REBALANCE, now)
         self.unsynced = set(self.roster.members)
-        self.sync_deadline_ms = now_ms + self.roster.rebalance_timeout_ms
+        self.sync_deadline_ms = now.monotonic_ms + self.roster.rebalance_timeout_ms
         for member in self.roster.members.values():
             member.is_new = False
-            member.renew(now_ms)
+            member.renew(now.monotonic_ms)
             token, member.join_token = member.join_token, None
             if token is not None:
                 self.emit(self.joined(token, member))
 
-    def _empty(self, now_ms: int) -> None:
+    def _empty(self, now: Moment) -> None:
         self.protocol_name = None
-        self.become(State.EMPTY, now_ms)
+        self.become(State.EMPTY, now)
         self.store()
 
     def joined(self, token: Token, member: Member) -> JoinReply:
@@ -316,16 +321,16 @@ class Group:
             members=tuple(other.as_join_member(name) for other in told),
         )
 
-    def assign(self, assignments: Mapping[str, bytes], now_ms: int) -> None:
+    def assign(self, assignments: Mapping[str, bytes], now: Moment) -> None:
         """The leader has spoken: store it, then tell everybody who has asked."""
         for member in self.roster.members.values():
             member.assignment = assignments.get(member.member_id, b"")
-        self.become(State.STABLE, now_ms)
+        self.become(State.STABLE, now)
         self.store()
         for member in self.roster.members.values():
             token, member.sync_token = member.sync_token, None
             if token is not None:
-                member.renew(now_ms)
+                member.renew(now.monotonic_ms)
                 self.emit(self.synced(token, member))
 
     def synced(self, token: Token, member: Member) -> SyncReply:
@@ -333,11 +338,11 @@ class Group:
             token, ErrorCode.NONE, self.protocol_type, self.protocol_name, member.assignment
         )
 
-    def _cancel_syncs(self, now_ms: int) -> None:
+    def _cancel_syncs(self, now: Moment) -> None:
         for member in self.roster.members.values():
             token, member.sync_token = member.sync_token, None
             if token is not None:
-                member.renew(now_ms)
+                member.renew(now.monotonic_ms)
                 self.emit(SyncReply(token, ErrorCode.REBALANCE_IN_PROGRESS))
         self.unsynced.clear()
         self.sync_deadline_ms = None

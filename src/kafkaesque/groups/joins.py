@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from kafkaesque.errors import ErrorCode
 from kafkaesque.groups.events import Join, JoinReply, State
 from kafkaesque.groups.member import Member
+from kafkaesque.types import Moment
 
 if TYPE_CHECKING:
     from kafkaesque.groups.group import Group
@@ -21,25 +22,25 @@ MAX_INSTANCE_ID = 249
 """Kafka's clients refuse longer ones; here they would make member ids that cannot be stored."""
 
 
-def join(group: "Group", event: Join, now_ms: int) -> None:
+def join(group: "Group", event: Join, now: Moment) -> None:
     """Turn it away, let it in, or pass it on to what this state does with a known member."""
     if len(event.group_instance_id or "") > MAX_INSTANCE_ID:
         group.emit(JoinReply(event.token, ErrorCode.INVALID_REQUEST, event.member_id))
     elif not _is_session_allowed(group, event):
         group.emit(JoinReply(event.token, ErrorCode.INVALID_SESSION_TIMEOUT, event.member_id))
     elif _is_full(group, event):
-        _shed(group, event, now_ms)
+        _shed(group, event, now)
     elif not _is_compatible(group, event):
         group.emit(JoinReply(event.token, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, event.member_id))
     elif not event.member_id:
-        _join_without_id(group, event, now_ms)
+        _join_without_id(group, event, now)
     elif event.member_id in group.roster.pending and event.group_instance_id is None:
-        group.add(event, event.member_id, now_ms)
+        group.add(event, event.member_id, now)
     else:
-        _join_with_id(group, event, now_ms)
+        _join_with_id(group, event, now)
 
 
-def join_dead(group: "Group", event: Join, now_ms: int) -> None:
+def join_dead(group: "Group", event: Join, now: Moment) -> None:
     group.emit(JoinReply(event.token, ErrorCode.COORDINATOR_NOT_AVAILABLE, event.member_id))
 
 
@@ -71,70 +72,70 @@ def _is_full(group: "Group", event: Join) -> bool:
     return known is None and len(roster) >= group.config.max_size
 
 
-def _shed(group: "Group", event: Join, now_ms: int) -> None:
+def _shed(group: "Group", event: Join, now: Moment) -> None:
     group.emit(JoinReply(event.token, ErrorCode.GROUP_MAX_SIZE_REACHED))
     group.roster.pending.pop(event.member_id, None)
     member = group.roster.members.get(event.member_id)
     if member is not None:
         group.evict(member)
     if group.state is State.PREPARING_REBALANCE:
-        group.rebalance(now_ms)
+        group.rebalance(now)
 
 
-def _join_without_id(group: "Group", event: Join, now_ms: int) -> None:
+def _join_without_id(group: "Group", event: Join, now: Moment) -> None:
     static = group.roster.static_member(event.group_instance_id)
     if static is not None:
-        RETURNS[group.state](group, event, static, now_ms)
+        RETURNS[group.state](group, event, static, now)
         return
     member_id = group.new_member_id(event)
     if event.require_known_member_id and event.group_instance_id is None:
-        group.roster.pending[member_id] = now_ms + event.session_timeout_ms
+        group.roster.pending[member_id] = now.monotonic_ms + event.session_timeout_ms
         group.emit(JoinReply(event.token, ErrorCode.MEMBER_ID_REQUIRED, member_id))
     else:
-        group.add(event, member_id, now_ms)
+        group.add(event, member_id, now)
 
 
-def _join_with_id(group: "Group", event: Join, now_ms: int) -> None:
+def _join_with_id(group: "Group", event: Join, now: Moment) -> None:
     error = group.roster.check(event.member_id, event.group_instance_id)
     if error:
         group.emit(JoinReply(event.token, error, event.member_id))
     else:
-        REJOINS[group.state](group, event, group.roster.members[event.member_id], now_ms)
+        REJOINS[group.state](group, event, group.roster.members[event.member_id], now)
 
 
-def _rejoin(group: "Group", event: Join, member: Member, now_ms: int) -> None:
-    group.rejoin(member, event, now_ms)
+def _rejoin(group: "Group", event: Join, member: Member, now: Moment) -> None:
+    group.rejoin(member, event, now)
 
 
-def _rejoin_completing(group: "Group", event: Join, member: Member, now_ms: int) -> None:
+def _rejoin_completing(group: "Group", event: Join, member: Member, now: Moment) -> None:
     """Without news it has only missed our answer: here it is again."""
     if event.protocols == member.protocols:
         group.emit(group.joined(event.token, member))
     else:
-        group.rejoin(member, event, now_ms)
+        group.rejoin(member, event, now)
 
 
-def _rejoin_stable(group: "Group", event: Join, member: Member, now_ms: int) -> None:
+def _rejoin_stable(group: "Group", event: Join, member: Member, now: Moment) -> None:
     """A leader always starts a rebalance: it alone sees that a topic has got more partitions."""
     if event.protocols == member.protocols and member.member_id != group.leader:
         group.emit(group.joined(event.token, member))
     else:
-        group.rejoin(member, event, now_ms)
+        group.rejoin(member, event, now)
 
 
-def _return(group: "Group", event: Join, old: Member, now_ms: int) -> None:
+def _return(group: "Group", event: Join, old: Member, now: Moment) -> None:
     """Rebalance: the leader may be assigning to the old id, which would leave the new one out."""
-    group.replace(old, event).renew(now_ms)
-    group.rebalance(now_ms)
+    group.replace(old, event).renew(now.monotonic_ms)
+    group.rebalance(now)
 
 
-def _return_stable(group: "Group", event: Join, old: Member, now_ms: int) -> None:
+def _return_stable(group: "Group", event: Join, old: Member, now: Moment) -> None:
     """A static member that was restarted has its assignment back, and nobody else notices."""
     leader_before = group.leader or ""
     new = group.replace(old, event)
-    new.renew(now_ms)
+    new.renew(now.monotonic_ms)
     if group.roster.choose_protocol() != group.protocol_name:
-        group.rebalance(now_ms)
+        group.rebalance(now)
         return
     new.join_token = None
     group.store()

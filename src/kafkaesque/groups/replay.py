@@ -13,7 +13,7 @@ from kafkaesque.groups.records import decode_group, decode_offset, decode_place
 from kafkaesque.groups.table import GroupTable
 from kafkaesque.records.control import Marker, read_marker
 from kafkaesque.records.entries import Run, Shelf, entries, gather
-from kafkaesque.types import TopicPartition
+from kafkaesque.types import Moment, TopicPartition
 
 _NUMBER_SIZE = 4
 """An offset's key ends with the number of the partition."""
@@ -41,17 +41,17 @@ class Replay:
         else:
             self._stage(data, run)
 
-    def finish(self, now_ms: int) -> None:
+    def finish(self, now: Moment) -> None:
         """The log is read: sessions start now. Offsets alone make a group too."""
         table = self._table
         self._offsets.prune()
         for group_id, stored in self._groups.items():
             table.groups[group_id] = Group.restore(
-                group_id, table.config, stored, now_ms, table.new_id
+                group_id, table.config, stored, now, table.new_id
             )
         for group_id in self._offsets.group_ids():
             if group_id not in table.groups:
-                table.create(group_id, now_ms)
+                table.create(group_id, now.wall_ms)
 
     def _shelf_for(self, key: bytes, value: bytes | None) -> Shelf:
         """Where the offsets go that are of the same group and topic. What is no offset is dealt

@@ -28,20 +28,21 @@ from kafkaesque.groups.events import (
     Unstored,
 )
 from kafkaesque.groups.joins import join, join_dead
+from kafkaesque.types import Moment
 
 if TYPE_CHECKING:
     from kafkaesque.groups.group import Group
 
-Transition: TypeAlias = "Callable[[Group, Any, int], None]"
+Transition: TypeAlias = "Callable[[Group, Any, Moment], None]"
 
 
-def sync_refused(group: "Group", event: Sync, now_ms: int) -> None:
+def sync_refused(group: "Group", event: Sync, now: Moment) -> None:
     """There is nothing to hand out: the next generation has not begun."""
     error = _sync_error(group, event)
     group.emit(SyncReply(event.token, error or ErrorCode.REBALANCE_IN_PROGRESS))
 
 
-def sync_completing(group: "Group", event: Sync, now_ms: int) -> None:
+def sync_completing(group: "Group", event: Sync, now: Moment) -> None:
     """Followers wait for the leader, whose Sync brings the assignments."""
     error = _sync_error(group, event)
     if error:
@@ -53,16 +54,16 @@ def sync_completing(group: "Group", event: Sync, now_ms: int) -> None:
     member.sync_token = event.token
     group.mark_synced(event.member_id)
     if event.member_id == group.leader:
-        group.assign(event.assignments, now_ms)
+        group.assign(event.assignments, now)
 
 
-def sync_stable(group: "Group", event: Sync, now_ms: int) -> None:
+def sync_stable(group: "Group", event: Sync, now: Moment) -> None:
     error = _sync_error(group, event)
     if error:
         group.emit(SyncReply(event.token, error))
         return
     member = group.roster.members[event.member_id]
-    member.renew(now_ms)
+    member.renew(now.monotonic_ms)
     group.mark_synced(event.member_id)
     group.emit(group.synced(event.token, member))
 
@@ -85,23 +86,23 @@ def _member_error(group: "Group", event: Sync | Heartbeat | CheckCommit) -> Erro
     return error
 
 
-def heartbeat(group: "Group", event: Heartbeat, now_ms: int) -> None:
+def heartbeat(group: "Group", event: Heartbeat, now: Moment) -> None:
     error = _member_error(group, event)
     if not error:
-        group.roster.members[event.member_id].renew(now_ms)
+        group.roster.members[event.member_id].renew(now.monotonic_ms)
     group.emit(Reply(event.token, error))
 
 
-def heartbeat_preparing(group: "Group", event: Heartbeat, now_ms: int) -> None:
+def heartbeat_preparing(group: "Group", event: Heartbeat, now: Moment) -> None:
     """This is how members learn that they have to join again."""
     error = _member_error(group, event)
     if not error:
-        group.roster.members[event.member_id].renew(now_ms)
+        group.roster.members[event.member_id].renew(now.monotonic_ms)
         error = ErrorCode.REBALANCE_IN_PROGRESS
     group.emit(Reply(event.token, error))
 
 
-def check_commit_empty(group: "Group", event: CheckCommit, now_ms: int) -> None:
+def check_commit_empty(group: "Group", event: CheckCommit, now: Moment) -> None:
     """Without members a group just keeps offsets, for whoever claims no generation."""
     if event.generation < 0:
         group.emit(Reply(event.token))
@@ -109,15 +110,15 @@ def check_commit_empty(group: "Group", event: CheckCommit, now_ms: int) -> None:
         group.emit(Reply(event.token, _member_error(group, event)))
 
 
-def check_commit(group: "Group", event: CheckCommit, now_ms: int) -> None:
+def check_commit(group: "Group", event: CheckCommit, now: Moment) -> None:
     """A member may commit until it has joined the next generation, so during a rebalance too."""
     error = _member_error(group, event)
     if not error:
-        group.roster.members[event.member_id].renew(now_ms)
+        group.roster.members[event.member_id].renew(now.monotonic_ms)
     group.emit(Reply(event.token, error))
 
 
-def check_commit_completing(group: "Group", event: CheckCommit, now_ms: int) -> None:
+def check_commit_completing(group: "Group", event: CheckCommit, now: Moment) -> None:
     """It knows the new generation, but not yet what it owns in it."""
     error = _member_error(group, event)
     if not error:
@@ -125,12 +126,12 @@ def check_commit_completing(group: "Group", event: CheckCommit, now_ms: int) -> 
     group.emit(Reply(event.token, error))
 
 
-def leave(group: "Group", event: Leave, now_ms: int) -> None:
+def leave(group: "Group", event: Leave, now: Moment) -> None:
     """Take out all who leave, then rebalance once; pending members were never in."""
     size = len(group.roster)
     left = tuple(_take_out(group, leaving) for leaving in event.members)
     if len(group.roster) < size or group.state is State.PREPARING_REBALANCE:
-        group.rebalance(now_ms)
+        group.rebalance(now)
     group.emit(LeaveReply(event.token, members=left))
 
 
@@ -147,83 +148,85 @@ def _take_out(group: "Group", leaving: Leaving) -> Left:
     return Left(member_id, instance_id, error)
 
 
-def tick_empty(group: "Group", event: Tick, now_ms: int) -> None:
-    _expire_pending(group, now_ms)
+def tick_empty(group: "Group", event: Tick, now: Moment) -> None:
+    _expire_pending(group, now)
 
 
-def tick_preparing(group: "Group", event: Tick, now_ms: int) -> None:
-    _expire_pending(group, now_ms)
-    _expire_members(group, now_ms)
-    group.rebalance(now_ms)
-    group.join_timed_out(now_ms)
+def tick_preparing(group: "Group", event: Tick, now: Moment) -> None:
+    _expire_pending(group, now)
+    _expire_members(group, now)
+    group.rebalance(now)
+    group.join_timed_out(now)
 
 
-def tick(group: "Group", event: Tick, now_ms: int) -> None:
+def tick(group: "Group", event: Tick, now: Moment) -> None:
     """Who does not ask for its assignment in time is as absent as who does not heartbeat."""
-    _expire_pending(group, now_ms)
+    _expire_pending(group, now)
     size = len(group.roster)
-    _expire_members(group, now_ms)
-    if group.sync_deadline_ms is not None and group.sync_deadline_ms <= now_ms:
+    _expire_members(group, now)
+    if group.sync_deadline_ms is not None and group.sync_deadline_ms <= now.monotonic_ms:
         for member_id in list(group.unsynced):
             group.evict(group.roster.members[member_id])
     if len(group.roster) < size:
-        group.rebalance(now_ms)
+        group.rebalance(now)
 
 
-def _expire_pending(group: "Group", now_ms: int) -> None:
+def _expire_pending(group: "Group", now: Moment) -> None:
     pending = group.roster.pending
-    for member_id in [key for key, deadline_ms in pending.items() if deadline_ms <= now_ms]:
+    for member_id in [
+        key for key, deadline_ms in pending.items() if deadline_ms <= now.monotonic_ms
+    ]:
         del pending[member_id]
 
 
-def _expire_members(group: "Group", now_ms: int) -> None:
+def _expire_members(group: "Group", now: Moment) -> None:
     for member in list(group.roster.members.values()):
-        if member.has_expired(now_ms):
+        if member.has_expired(now.monotonic_ms):
             group.evict(member)
 
 
-def delete(group: "Group", event: Delete, now_ms: int) -> None:
+def delete(group: "Group", event: Delete, now: Moment) -> None:
     group.emit(Reply(event.token, ErrorCode.NON_EMPTY_GROUP))
 
 
-def delete_empty(group: "Group", event: Delete, now_ms: int) -> None:
+def delete_empty(group: "Group", event: Delete, now: Moment) -> None:
     group.roster.pending.clear()
     group.die()
     group.emit(Reply(event.token))
 
 
-def expire_empty(group: "Group", event: Expire, now_ms: int) -> None:
+def expire_empty(group: "Group", event: Expire, now: Moment) -> None:
     """Unless somebody is about to join."""
     if not group.roster.pending:
         group.die()
 
 
-def unstored_dead(group: "Group", event: Unstored, now_ms: int) -> None:
+def unstored_dead(group: "Group", event: Unstored, now: Moment) -> None:
     group.survive()
 
 
-def unstored_stable(group: "Group", event: Unstored, now_ms: int) -> None:
+def unstored_stable(group: "Group", event: Unstored, now: Moment) -> None:
     """Nobody was told the assignment that could not be stored: there will be another."""
-    group.rebalance(now_ms)
+    group.rebalance(now)
 
 
-def nothing(group: "Group", event: object, now_ms: int) -> None:
+def nothing(group: "Group", event: object, now: Moment) -> None:
     """This event means nothing in this state, and asks for no answer."""
 
 
-def sync_dead(group: "Group", event: Sync, now_ms: int) -> None:
+def sync_dead(group: "Group", event: Sync, now: Moment) -> None:
     group.emit(SyncReply(event.token, ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
 
-def leave_dead(group: "Group", event: Leave, now_ms: int) -> None:
+def leave_dead(group: "Group", event: Leave, now: Moment) -> None:
     group.emit(LeaveReply(event.token, ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
 
-def reply_dead(group: "Group", event: Heartbeat | CheckCommit, now_ms: int) -> None:
+def reply_dead(group: "Group", event: Heartbeat | CheckCommit, now: Moment) -> None:
     group.emit(Reply(event.token, ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
 
-def delete_dead(group: "Group", event: Delete, now_ms: int) -> None:
+def delete_dead(group: "Group", event: Delete, now: Moment) -> None:
     group.emit(Reply(event.token, ErrorCode.GROUP_ID_NOT_FOUND))
 
 

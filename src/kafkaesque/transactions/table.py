@@ -6,7 +6,7 @@ transaction.py, records.py.
 
 from kafkaesque.transactions.records import TransactionRecord, decode
 from kafkaesque.transactions.transaction import Transaction, TransactionConfig
-from kafkaesque.types import Buffer, TopicPartition
+from kafkaesque.types import Buffer, Moment, TopicPartition
 
 
 class TransactionTable:
@@ -68,7 +68,7 @@ class TransactionTable:
         return owner
 
     def reinstate(
-        self, producer_id: int, producer_epoch: int, partition: TopicPartition, now_ms: int
+        self, producer_id: int, producer_epoch: int, partition: TopicPartition, now: Moment
     ) -> bool:
         """After a replay: the partition has an open transaction. Will somebody here end it?
 
@@ -79,7 +79,7 @@ class TransactionTable:
             return False
         identity = producer_id, producer_epoch
         if identity == owner.identity:
-            owner.reinstate([partition], now_ms)
+            owner.reinstate([partition], now)
             return partition in owner.partitions
         return owner.is_ending(identity, partition)
 

@@ -37,7 +37,7 @@ from kafkaesque.transactions.events import (
     WriteMarkers,
 )
 from kafkaesque.transactions.transitions import TRANSITIONS
-from kafkaesque.types import TopicPartition
+from kafkaesque.types import Moment, TopicPartition
 
 Identity: TypeAlias = tuple[int, int]
 """Producer id and epoch."""
@@ -77,6 +77,8 @@ class Transaction:
         self.timeout_ms = 0
         self.started_ms = -1
         self.updated_ms = -1
+        self.times_out_at_ms: int | None = None
+        """When an ongoing transaction is aborted, by the clock that only goes forward."""
         self.client_transaction_version = 0
         self.connection = 0
         """The newest that took part since the epoch was given out; 0 if none said."""
@@ -105,25 +107,32 @@ class Transaction:
         transaction.last_identity = transaction._identity_before_the_end()
         return transaction
 
-    def handle(self, event: Event, now_ms: int) -> list[Effect]:
+    def handle(self, event: Event, now: Moment) -> list[Effect]:
         """Let an event happen; the effects are to be carried out in order."""
-        TRANSITIONS[self.state, type(event)](self, event, now_ms)
+        TRANSITIONS[self.state, type(event)](self, event, now)
         effects, self._effects = self._effects, []
         return effects
 
-    def next_deadline(self) -> int | None:
-        """When the next Tick is due; earlier ones change nothing."""
+    def is_due(self, now: Moment) -> bool:
+        """Would a Tick change something? Earlier ones do not."""
         if self.state is State.ONGOING:
-            return self.started_ms + self.timeout_ms
+            return self.times_out_at_ms is not None and self.times_out_at_ms <= now.monotonic_ms
         if self.is_vacant or self.state is State.DEAD or self.state in PREPARED:
-            return None
-        return self.updated_ms + self.config.expiration_ms
+            return False
+        return self.updated_ms + self.config.expiration_ms <= now.wall_ms
 
-    def resume(self) -> list[Effect]:
-        """What was under way when the broker stopped: to be asked once, after the replay."""
+    def resume(self, now: Moment) -> list[Effect]:
+        """What was under way when the broker stopped: to be asked once, after the replay.
+
+        A transaction that is going on has what is left of its time, by the wall's clock. If that
+        was set back meanwhile, it has all of its time again, and never more.
+        """
+        if self.state is State.ONGOING and self.times_out_at_ms is None:
+            passed_ms = max(now.wall_ms - self.started_ms, 0)
+            self.times_out_at_ms = now.monotonic_ms + max(self.timeout_ms - passed_ms, 0)
         return [self._markers()] if self.state in PREPARED else []
 
-    def reinstate(self, partitions: Iterable[TopicPartition], now_ms: int) -> None:
+    def reinstate(self, partitions: Iterable[TopicPartition], now: Moment) -> None:
         """After a replay: these have open records of `identity`, so its transaction is ongoing.
 
         If the log's last word is a decision that raised the epoch, open records of that epoch are
@@ -135,7 +144,7 @@ class Transaction:
         if self.state in PREPARED:
             self._finish()
         if self.state is not State.ONGOING:
-            self.begin(now_ms)
+            self.begin(now)
         self.partitions |= frozenset(partitions)
 
     def is_ending(self, identity: Identity, partition: TopicPartition) -> bool:
@@ -207,7 +216,7 @@ class Transaction:
     def store(self, durable: bool) -> None:
         self.emit(Store(self.stored, durable))
 
-    def initialize(self, init: Init, last_identity: Identity | None, now_ms: int) -> None:
+    def initialize(self, init: Init, last_identity: Identity | None, now: Moment) -> None:
         """A producer starts, or starts over, with a new epoch: all before it are fenced."""
         if not (self.is_vacant or self.is_exhausted):
             self.producer_epoch += 1
@@ -216,24 +225,25 @@ class Transaction:
         else:
             self.refuse(init.token, ErrorCode.CONCURRENT_TRANSACTIONS)
             return
-        self.welcome(init, last_identity, now_ms)
+        self.welcome(init, last_identity, now)
 
-    def welcome(self, init: Init, last_identity: Identity | None, now_ms: int) -> None:
+    def welcome(self, init: Init, last_identity: Identity | None, now: Moment) -> None:
         """A producer is given the epoch that there is."""
         self.state = State.EMPTY
         self.last_identity = last_identity
         self.timeout_ms = init.timeout_ms
         self.started_ms = -1
-        self.updated_ms = now_ms
+        self.updated_ms = now.wall_ms
         self.client_transaction_version = 0
         self.connection = 0
         self.store(durable=True)
         self.tell(init.token)
 
-    def begin(self, now_ms: int) -> None:
+    def begin(self, now: Moment) -> None:
         """A transaction starts: its producer knows the epoch, and need not be told again."""
         self.state = State.ONGOING
-        self.started_ms = self.updated_ms = now_ms
+        self.started_ms = self.updated_ms = now.wall_ms
+        self.times_out_at_ms = now.monotonic_ms + self.timeout_ms
         self.last_identity = None
         self.client_transaction_version = 0
 
@@ -243,30 +253,30 @@ class Transaction:
             self.next_producer_id = fresh_id
         self._raise_epoch()
 
-    def fence(self, now_ms: int) -> None:
+    def fence(self, now: Moment) -> None:
         """Abort what a producer left behind, with an epoch that it does not have.
 
         If that is the last one, the next Init brings a fresh producer id.
         """
         self._raise_epoch()
-        self.prepare(commit=False, now_ms=now_ms)
+        self.prepare(commit=False, now=now)
 
-    def prepare(self, commit: bool, now_ms: int) -> None:
+    def prepare(self, commit: bool, now: Moment) -> None:
         """Decide. Markers follow when the decision is durable."""
         self.state = State.PREPARE_COMMIT if commit else State.PREPARE_ABORT
-        self.updated_ms = now_ms
+        self.updated_ms = now.wall_ms
         self.store(durable=True)
         self.emit(self._markers())
 
-    def complete(self, now_ms: int) -> None:
+    def complete(self, now: Moment) -> None:
         """All markers are written: forget the partitions."""
         self._finish()
-        self.updated_ms = now_ms
+        self.updated_ms = now.wall_ms
 
-    def abort_nothing(self, now_ms: int) -> None:
+    def abort_nothing(self, now: Moment) -> None:
         """An abort without partitions has no markers to wait for; its epoch has to last, though."""
         self.state = State.PREPARE_ABORT
-        self.started_ms = self.updated_ms = now_ms
+        self.started_ms = self.updated_ms = now.wall_ms
         self._finish()
         self.store(durable=True)
 

@@ -26,29 +26,30 @@ from kafkaesque.transactions.events import (
     Verify,
     Written,
 )
+from kafkaesque.types import Moment
 
 if TYPE_CHECKING:
     from kafkaesque.transactions.transaction import Transaction
 
-Transition: TypeAlias = "Callable[[Transaction, Any, int], None]"
+Transition: TypeAlias = "Callable[[Transaction, Any, Moment], None]"
 
 
-def init_idle(transaction: "Transaction", event: Init, now_ms: int) -> None:
+def init_idle(transaction: "Transaction", event: Init, now: Moment) -> None:
     """A new epoch, unless this one was given to the same producer, which did not hear of it."""
     claimed = event.producer_id, event.producer_epoch
     if not _has_valid_timeout(transaction, event):
         transaction.refuse(event.token, ErrorCode.INVALID_TRANSACTION_TIMEOUT)
     elif transaction.is_vacant or event.producer_id < 0:
-        transaction.initialize(event, None, now_ms)
+        transaction.initialize(event, None, now)
     elif claimed == transaction.last_identity and transaction.can_be_told:
-        transaction.welcome(event, claimed, now_ms)
+        transaction.welcome(event, claimed, now)
     elif claimed in (transaction.identity, transaction.last_identity):
-        transaction.initialize(event, claimed, now_ms)
+        transaction.initialize(event, claimed, now)
     else:
         transaction.refuse(event.token, ErrorCode.PRODUCER_FENCED)
 
 
-def init_ongoing(transaction: "Transaction", event: Init, now_ms: int) -> None:
+def init_ongoing(transaction: "Transaction", event: Init, now: Moment) -> None:
     """Abort what there is, first; the answer waits for that.
 
     Kafka lets even an old epoch abort the transaction, and fences it afterwards. But who has an old
@@ -60,10 +61,10 @@ def init_ongoing(transaction: "Transaction", event: Init, now_ms: int) -> None:
         transaction.refuse(event.token, ErrorCode.PRODUCER_FENCED)
     else:
         transaction.waiting = event
-        transaction.fence(now_ms)
+        transaction.fence(now)
 
 
-def init_prepared(transaction: "Transaction", event: Init, now_ms: int) -> None:
+def init_prepared(transaction: "Transaction", event: Init, now: Moment) -> None:
     if _has_valid_timeout(transaction, event):
         transaction.refuse(event.token, ErrorCode.CONCURRENT_TRANSACTIONS)
     else:
@@ -74,7 +75,7 @@ def _has_valid_timeout(transaction: "Transaction", event: Init) -> bool:
     return 0 < event.timeout_ms <= transaction.config.max_timeout_ms
 
 
-def add(transaction: "Transaction", event: Add, now_ms: int) -> None:
+def add(transaction: "Transaction", event: Add, now: Moment) -> None:
     """Begin a transaction, or take in more partitions."""
     error = _claim_error(transaction, event)
     if not error and _is_delayed(transaction, event):
@@ -82,31 +83,31 @@ def add(transaction: "Transaction", event: Add, now_ms: int) -> None:
     if not error:
         transaction.connection = max(transaction.connection, event.connection)
         if not event.partitions <= transaction.partitions:
-            _take_in(transaction, event, now_ms)
+            _take_in(transaction, event, now)
     transaction.emit(Reply(event.token, error))
 
 
-def _take_in(transaction: "Transaction", event: Add, now_ms: int) -> None:
+def _take_in(transaction: "Transaction", event: Add, now: Moment) -> None:
     if transaction.state is not State.ONGOING:
-        transaction.begin(now_ms)
+        transaction.begin(now)
     transaction.partitions |= event.partitions
-    transaction.updated_ms = now_ms
+    transaction.updated_ms = now.wall_ms
     transaction.store(durable=False)
 
 
-def add_prepared(transaction: "Transaction", event: Add, now_ms: int) -> None:
+def add_prepared(transaction: "Transaction", event: Add, now: Moment) -> None:
     """Whoever it is: the producer itself may have its next epoch already."""
     transaction.refuse(event.token, ErrorCode.CONCURRENT_TRANSACTIONS)
 
 
-def verify(transaction: "Transaction", event: Verify, now_ms: int) -> None:
+def verify(transaction: "Transaction", event: Verify, now: Moment) -> None:
     error = _claim_error(transaction, event)
     if not error and not event.partitions <= transaction.partitions:
         error = ErrorCode.INVALID_TXN_STATE
     transaction.emit(Reply(event.token, error))
 
 
-def verify_prepared(transaction: "Transaction", event: Verify, now_ms: int) -> None:
+def verify_prepared(transaction: "Transaction", event: Verify, now: Moment) -> None:
     error = _claim_error(transaction, event) or ErrorCode.CONCURRENT_TRANSACTIONS
     transaction.refuse(event.token, error)
 
@@ -128,7 +129,7 @@ def _lacks_id_error(transaction: "Transaction", event: End) -> ErrorCode:
     return ErrorCode.CONCURRENT_TRANSACTIONS if lacks_id else ErrorCode.NONE
 
 
-def end_ongoing(transaction: "Transaction", event: End, now_ms: int) -> None:
+def end_ongoing(transaction: "Transaction", event: End, now: Moment) -> None:
     """The decision; the answer waits for the markers."""
     error = _claim_error(transaction, event) or _lacks_id_error(transaction, event)
     if not error and not event.bumps and _is_delayed(transaction, event):
@@ -140,10 +141,10 @@ def end_ongoing(transaction: "Transaction", event: End, now_ms: int) -> None:
     transaction.connection = max(transaction.connection, event.connection)
     if event.bumps:
         transaction.bump(event.fresh_id)
-    transaction.prepare(event.commit, now_ms)
+    transaction.prepare(event.commit, now)
 
 
-def end_empty(transaction: "Transaction", event: End, now_ms: int) -> None:
+def end_empty(transaction: "Transaction", event: End, now: Moment) -> None:
     """There is nothing to end. A producer that bumps may abort all the same.
 
     It cannot know whether what it wrote has arrived; if it arrives later, its epoch is old.
@@ -156,11 +157,11 @@ def end_empty(transaction: "Transaction", event: End, now_ms: int) -> None:
         transaction.refuse(event.token, error)
         return
     transaction.bump(event.fresh_id)
-    transaction.abort_nothing(now_ms)
+    transaction.abort_nothing(now)
     transaction.tell(event.token)
 
 
-def end_complete(transaction: "Transaction", event: End, now_ms: int) -> None:
+def end_complete(transaction: "Transaction", event: End, now: Moment) -> None:
     """Who asks for what has been done is told so, again; one that bumps has the epoch before."""
     is_done = event.commit == (transaction.state is State.COMPLETE_COMMIT)
     if not event.bumps:
@@ -169,7 +170,7 @@ def end_complete(transaction: "Transaction", event: End, now_ms: int) -> None:
             error = ErrorCode.INVALID_TXN_STATE
         transaction.emit(Reply(event.token, error))
     elif not _repeats(transaction, event):
-        end_empty(transaction, event, now_ms)
+        end_empty(transaction, event, now)
     elif is_done:
         transaction.tell(event.token)
     else:
@@ -181,41 +182,36 @@ def _repeats(transaction: "Transaction", event: End) -> bool:
     return claimed == transaction.last_identity and transaction.can_be_told
 
 
-def end_prepared(transaction: "Transaction", event: End, now_ms: int) -> None:
+def end_prepared(transaction: "Transaction", event: End, now: Moment) -> None:
     """A producer that bumps may have its next epoch already: nobody is fenced for that."""
     error = ErrorCode.NONE if event.bumps else _claim_error(transaction, event)
     transaction.refuse(event.token, error or ErrorCode.CONCURRENT_TRANSACTIONS)
 
 
-def tick_idle(transaction: "Transaction", event: Tick, now_ms: int) -> None:
-    if _is_due(transaction, now_ms):
+def tick_idle(transaction: "Transaction", event: Tick, now: Moment) -> None:
+    if transaction.is_due(now):
         transaction.state = State.DEAD
         transaction.emit(Removed())
 
 
-def tick_ongoing(transaction: "Transaction", event: Tick, now_ms: int) -> None:
-    if _is_due(transaction, now_ms):
-        transaction.fence(now_ms)
+def tick_ongoing(transaction: "Transaction", event: Tick, now: Moment) -> None:
+    if transaction.is_due(now):
+        transaction.fence(now)
 
 
-def _is_due(transaction: "Transaction", now_ms: int) -> bool:
-    deadline_ms = transaction.next_deadline()
-    return deadline_ms is not None and deadline_ms <= now_ms
-
-
-def written(transaction: "Transaction", event: Written, now_ms: int) -> None:
+def written(transaction: "Transaction", event: Written, now: Moment) -> None:
     """The producer need not wait until this is stored; its next transaction does."""
-    transaction.complete(now_ms)
+    transaction.complete(now)
     waiting, transaction.waiting = transaction.waiting, None
     if isinstance(waiting, End):
         _answer_end(transaction, waiting)
     transaction.store(durable=not transaction.has_bumped)
     if isinstance(waiting, Init):
         claimed = waiting.producer_id, waiting.producer_epoch
-        transaction.initialize(waiting, claimed if waiting.producer_id >= 0 else None, now_ms)
+        transaction.initialize(waiting, claimed if waiting.producer_id >= 0 else None, now)
 
 
-def unwritten(transaction: "Transaction", event: Unwritten, now_ms: int) -> None:
+def unwritten(transaction: "Transaction", event: Unwritten, now: Moment) -> None:
     """The decision is durable, so an End has succeeded; an Init has to come again."""
     waiting, transaction.waiting = transaction.waiting, None
     if isinstance(waiting, End):
@@ -231,16 +227,16 @@ def _answer_end(transaction: "Transaction", event: End) -> None:
         transaction.emit(Reply(event.token))
 
 
-def nothing(transaction: "Transaction", event: object, now_ms: int) -> None:
+def nothing(transaction: "Transaction", event: object, now: Moment) -> None:
     """This event means nothing in this state, and asks for no answer."""
 
 
-def init_dead(transaction: "Transaction", event: Init, now_ms: int) -> None:
+def init_dead(transaction: "Transaction", event: Init, now: Moment) -> None:
     """It is being forgotten: by the time that the client asks again, it is."""
     transaction.refuse(event.token, ErrorCode.CONCURRENT_TRANSACTIONS)
 
 
-def refuse_dead(transaction: "Transaction", event: Add | Verify | End, now_ms: int) -> None:
+def refuse_dead(transaction: "Transaction", event: Add | Verify | End, now: Moment) -> None:
     transaction.refuse(event.token, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
 
 

@@ -72,6 +72,23 @@ class _PathFile:
         return getattr(self._file, name)
 
 
+class ShiftedLoop(asyncio.SelectorEventLoop):
+    """A loop whose time can be put forward."""
+
+    shift_ms = 0
+
+    def time(self) -> float:
+        return super().time() + self.shift_ms / 1000
+
+
+def time_passes(now: Now, duration_ms: int) -> None:
+    """By both clocks."""
+    now.ms += duration_ms
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, ShiftedLoop)
+    loop.shift_ms += duration_ms
+
+
 def with_broker(
     path: Path | None,
     work: Callable[[Broker, PathFiles, Now], Awaitable[Any]],
@@ -92,7 +109,8 @@ def with_broker(
             broker.stop_waiting()
             await broker.close()
 
-    asyncio.run(main())
+    with asyncio.Runner(loop_factory=ShiftedLoop) as runner:
+        runner.run(main())
 
 
 async def new_topic(broker: Broker, name: str, partitions: int = 1) -> Partition:

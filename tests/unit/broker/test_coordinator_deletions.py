@@ -34,7 +34,7 @@ RETENTION_MS = 1_000
 
 
 def load(log: StateLog, now: Now) -> Coordinator:
-    return Coordinator.load(log, GroupConfig(initial_rebalance_delay_ms=0), now)
+    return Coordinator.load(log, GroupConfig(initial_rebalance_delay_ms=0), now, now)
 
 
 def offset(number: int) -> CommittedOffset:

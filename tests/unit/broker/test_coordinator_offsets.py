@@ -27,7 +27,7 @@ A, B = 100, 200
 
 
 def load(log: StateLog, now: Now) -> Coordinator:
-    return Coordinator.load(log, GroupConfig(), now)
+    return Coordinator.load(log, GroupConfig(), now, now)
 
 
 def offset(number: int) -> CommittedOffset:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.unit.broker.brokers import PathFiles, new_topic, until, with_broker, write
+from tests.unit.broker.brokers import PathFiles, new_topic, time_passes, until, with_broker, write
 from tests.unit.broker.state_logs import Now
 
 from kafkaesque.broker.broker import Broker
@@ -182,7 +182,7 @@ def test_a_transaction_that_timed_out_is_aborted_though_the_decision_could_not_b
         a = await new_topic(broker, "a")
         await begin(broker, a)
         getattr(files, fault).add(TRANSACTIONS_TOPIC)
-        now.ms += TIMEOUT_MS
+        time_passes(now, TIMEOUT_MS)
         await broker.transactions.tick()
         await until(lambda: broker.transactions._desks["t"].is_doubtful)
         await broker.transactions.tick()

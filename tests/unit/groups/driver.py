@@ -30,6 +30,7 @@ from kafkaesque.groups.events import (
     Tick,
 )
 from kafkaesque.groups.group import Group, GroupConfig
+from kafkaesque.types import Moment
 
 SESSION_MS = 10_000
 REBALANCE_MS = 60_000
@@ -51,6 +52,7 @@ class Driver:
 
     def __init__(self, group: Group | None = None, **config: Any) -> None:
         self.now = 1_000_000
+        self.wall_ms = self.now
         self._ids = count(1)
         self._tokens = count(1)
         settings = GroupConfig(**{"initial_rebalance_delay_ms": 0, **config})
@@ -61,7 +63,7 @@ class Driver:
         self.removed = False
 
     def handle(self, event: Event) -> list[Effect]:
-        effects = self.group.handle(event, self.now)
+        effects = self.group.handle(event, self.moment())
         for effect in effects:
             if isinstance(effect, Store):
                 self.stored.append(effect.group)
@@ -74,6 +76,9 @@ class Driver:
                 self.answers[effect.token] = effect
         return effects
 
+    def moment(self) -> Moment:
+        return Moment(self.now, self.wall_ms)
+
     def state(self) -> State:
         return self.group.state
 
@@ -85,6 +90,7 @@ class Driver:
     def wait(self, duration_ms: int) -> None:
         """Let time pass in one leap, then tick."""
         self.now += duration_ms
+        self.wall_ms += duration_ms
         self.handle(Tick())
 
     def send_join(self, member_id: str = "", **fields: Any) -> int:

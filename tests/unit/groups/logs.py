@@ -9,6 +9,7 @@ from kafkaesque.groups.table import GroupTable
 from kafkaesque.records.batch import Record, new_batch
 from kafkaesque.records.control import Marker, new_marker
 from kafkaesque.records.entries import runs
+from kafkaesque.types import Moment
 
 NOW = 1_000_000
 
@@ -42,5 +43,5 @@ def replayed(*batches: bytes) -> GroupTable:
     data = b"".join(batches)
     for run in runs(data):
         replay.take(data, run)
-    replay.finish(NOW)
+    replay.finish(Moment(NOW, NOW))
     return table

@@ -9,7 +9,7 @@ from kafkaesque.groups.expiry import is_expired
 from kafkaesque.groups.group import Group, GroupConfig
 from kafkaesque.groups.offsets import CommittedOffset, metadata_error
 from kafkaesque.groups.records import offset_record
-from kafkaesque.types import TopicPartition
+from kafkaesque.types import Moment, TopicPartition
 
 ORDERS = TopicPartition("orders", 0)
 REFUNDS = TopicPartition("refunds", 0)
@@ -165,7 +165,9 @@ def test_offsets_of_an_emptied_group_expire_after_the_last_member_left() -> None
 
 
 def test_an_emptied_group_that_does_not_say_since_when_goes_by_the_commit() -> None:
-    group = Group.restore("g", GroupConfig(), StoredGroup(3, "consumer", None, None, -1), 0)
+    group = Group.restore(
+        "g", GroupConfig(), StoredGroup(3, "consumer", None, None, -1), Moment(0, 0)
+    )
     offsets = with_commits(100, ORDERS)
     assert expired(group, offsets, 99 + RETENTION_MS, RETENTION_MS) == []
     assert expired(group, offsets, 100 + RETENTION_MS, RETENTION_MS) == [ORDERS]

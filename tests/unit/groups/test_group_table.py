@@ -15,7 +15,7 @@ from kafkaesque.groups.records import (
     offset_tombstone,
 )
 from kafkaesque.groups.table import GroupTable
-from kafkaesque.types import TopicPartition
+from kafkaesque.types import Moment, TopicPartition
 
 ORDERS = TopicPartition("orders", 0)
 REFUNDS = TopicPartition("refunds", 0)
@@ -108,7 +108,7 @@ def test_a_group_that_something_came_of_is_kept() -> None:
 
 def test_a_group_that_is_removed_is_gone() -> None:
     table = replayed(group_record("g", StoredGroup(3, "consumer", None, None, NOW)))
-    table.groups["g"].handle(Delete(1), NOW)
+    table.groups["g"].handle(Delete(1), Moment(NOW, NOW))
     table.remove("g", NOW)
     assert table.group("g") is None
 
@@ -116,7 +116,7 @@ def test_a_group_that_is_removed_is_gone() -> None:
 def test_offsets_written_after_a_groups_tombstone_make_a_new_group() -> None:
     table = replayed(group_record("g", StoredGroup(3, "consumer", None, None, NOW)))
     dead = table.groups["g"]
-    dead.handle(Delete(1), NOW)
+    dead.handle(Delete(1), Moment(NOW, NOW))
     table.offsets.stage("g", {ORDERS: encoded(1)}, at=2)
     table.remove("g", NOW)
     assert table.groups["g"] is not dead

@@ -18,7 +18,7 @@ CONNECT = {"protocol_type": "connect", "protocols": (("sessioned", b"\x01"),)}
 def restored(driver: Driver, **config: int) -> Driver:
     """The same group, as a broker finds it after a restart."""
     settings = GroupConfig(**{"initial_rebalance_delay_ms": 0, **config})
-    return Driver(Group.restore("g", settings, driver.stored[-1], driver.now))
+    return Driver(Group.restore("g", settings, driver.stored[-1], driver.moment()))
 
 
 def test_a_stable_group_shows_its_members_with_metadata_and_assignment() -> None:
@@ -169,7 +169,7 @@ def test_the_stored_leader_leads_on_unless_it_is_no_member() -> None:
     first, second = before.stable("a", "b")
     for stored_leader, leader in [(first, first), (second, second), ("gone", first)]:
         stored = replace(before.stored[-1], leader=stored_leader)
-        assert Group.restore("g", GroupConfig(), stored, before.now).leader == leader
+        assert Group.restore("g", GroupConfig(), stored, before.moment()).leader == leader
 
 
 def test_a_group_is_vacant_until_something_comes_of_it() -> None:

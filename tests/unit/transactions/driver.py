@@ -21,9 +21,10 @@ from kafkaesque.transactions.events import (
     Written,
 )
 from kafkaesque.transactions.transaction import Transaction, TransactionConfig
-from kafkaesque.types import TopicPartition
+from kafkaesque.types import Moment, TopicPartition
 
 NOW = 1_000_000
+MOMENT = Moment(NOW, NOW)
 TIMEOUT_MS = 60_000
 FIRST_ID = 1000
 CONFIG = TransactionConfig()
@@ -64,12 +65,16 @@ class Driver:
     def __init__(self, transaction: Transaction | None = None) -> None:
         self.transaction = transaction or Transaction("t", CONFIG)
         self.now = NOW
+        self.wall_ms = NOW
         self.effects: list[Effect] = []
         self._tokens = count(1)
 
     def handle(self, event: Event) -> str:
-        self.effects = self.transaction.handle(event, self.now)
+        self.effects = self.transaction.handle(event, self.moment())
         return short(self.effects)
+
+    def moment(self) -> Moment:
+        return Moment(self.now, self.wall_ms)
 
     def token(self) -> int:
         return next(self._tokens)
@@ -114,6 +119,7 @@ class Driver:
 
     def tick(self, after_ms: int = 0) -> str:
         self.now += after_ms
+        self.wall_ms += after_ms
         return self.handle(Tick())
 
     def reply(self) -> Reply:
@@ -138,7 +144,7 @@ class Driver:
         """The broker crashes and replays what was stored."""
         stored = self.transaction.stored
         self.transaction = Transaction.restore("t", CONFIG, stored)
-        self.effects = self.transaction.resume()
+        self.effects = self.transaction.resume(self.moment())
 
 
 def at_epoch(epoch: int) -> Driver:

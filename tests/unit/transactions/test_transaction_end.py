@@ -14,6 +14,7 @@ from tests.unit.transactions.driver import (
 
 from kafkaesque.transactions.events import Add, State, Unwritten
 from kafkaesque.transactions.transaction import LAST_CLIENT_EPOCH, MAX_EPOCH
+from kafkaesque.types import Moment
 
 BOTH = pytest.mark.parametrize("commit", [True, False])
 
@@ -21,7 +22,7 @@ BOTH = pytest.mark.parametrize("commit", [True, False])
 def test_partitions_are_taken_in_once() -> None:
     driver = at_epoch(5)
     assert driver.add(P0) == "Ongoing+ok"
-    driver.now += 10
+    driver.tick(10)
     assert driver.add(P1, REFUNDS) == "Ongoing+ok"
     assert driver.add(P0, REFUNDS) == "ok"
     assert driver.transaction.partitions == {P0, P1, REFUNDS}
@@ -164,14 +165,14 @@ def test_after_its_timeout_a_transaction_is_aborted_and_its_producer_fenced() ->
     driver = at_epoch(5)
     mine = driver.identity()
     driver.add(P0)
-    driver.now += TIMEOUT_MS // 2
+    driver.tick(TIMEOUT_MS // 2)
     driver.add(P1)
     assert driver.tick(TIMEOUT_MS // 2 - 1) == "-"
-    assert driver.transaction.next_deadline() == driver.now + 1
+    assert not driver.transaction.is_due(driver.moment())
     assert driver.tick(1) == "PrepareAbort!+markers"
     assert driver.markers().producer_epoch == 6
     assert driver.markers().partitions == {P0, P1}
-    assert driver.transaction.next_deadline() is None
+    assert not driver.transaction.is_due(Moment(2**62, 2**62))
     assert driver.end(True, bumps=True, claimed=mine) == "concurrent"
     assert driver.end(True, claimed=mine) == "fenced"
     assert driver.written() == "CompleteAbort"
@@ -183,7 +184,6 @@ def test_after_its_timeout_a_transaction_is_aborted_and_its_producer_fenced() ->
 def test_an_idle_transactional_id_expires() -> None:
     driver = at_epoch(5)
     expiration_ms = driver.transaction.config.expiration_ms
-    assert driver.transaction.next_deadline() == NOW + expiration_ms
     assert driver.tick(expiration_ms - 1) == "-"
     driver.add(P0)
     driver.end(True)
@@ -191,8 +191,8 @@ def test_an_idle_transactional_id_expires() -> None:
     assert driver.tick(expiration_ms - 1) == "-"
     assert driver.tick(1) == "removed"
     assert driver.transaction.state is State.DEAD
-    assert driver.transaction.next_deadline() is None
-    assert Driver().transaction.next_deadline() is None
+    assert not driver.transaction.is_due(Moment(2**62, 2**62))
+    assert not Driver().transaction.is_due(Moment(2**62, 2**62))
 
 
 def test_a_delayed_end_does_not_touch_the_next_transaction() -> None:

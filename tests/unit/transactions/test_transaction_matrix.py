@@ -337,7 +337,7 @@ def test_what_is_refused_changes_nothing(situation: str, event: str) -> None:
 def test_after_a_restart_all_is_as_before_but_nobody_waits(situation: str) -> None:
     driver = SITUATIONS[situation][1]()
     again = Transaction.restore("t", CONFIG, driver.transaction.stored)
-    expected = {**vars(driver.transaction), "waiting": None}
+    expected = {**vars(driver.transaction), "waiting": None, "times_out_at_ms": None}
     if situation == "restarted":
         expected["last_identity"] = None
     assert vars(again) == expected

@@ -4,6 +4,7 @@ import pytest
 from tests.unit.transactions.driver import (
     CONFIG,
     FIRST_ID,
+    MOMENT,
     NOW,
     P0,
     P1,
@@ -14,6 +15,7 @@ from tests.unit.transactions.driver import (
 
 from kafkaesque.transactions.events import State, StoredTransaction
 from kafkaesque.transactions.transaction import LAST_CLIENT_EPOCH, Transaction
+from kafkaesque.types import Moment
 
 BOTH = pytest.mark.parametrize("commit", [True, False])
 ALL_ENDS = pytest.mark.parametrize("bumps", [True, False])
@@ -50,19 +52,21 @@ def test_what_is_prepared_has_its_markers_written_again(commit: bool, bumps: boo
 
 def test_nothing_is_resumed_where_nothing_is_prepared() -> None:
     driver = at_epoch(5)
-    assert driver.transaction.resume() == []
+    assert driver.transaction.resume(MOMENT) == []
     driver.add(P0)
-    assert driver.transaction.resume() == []
-    assert complete(True, bumps=False).transaction.resume() == []
+    assert driver.transaction.resume(MOMENT) == []
+    assert complete(True, bumps=False).transaction.resume(MOMENT) == []
 
 
 def test_open_records_make_an_empty_transaction_ongoing() -> None:
     driver = at_epoch(5)
-    driver.transaction.reinstate([P0, P1], NOW + 5)
+    driver.transaction.reinstate([P0, P1], Moment(NOW + 5, NOW + 7))
     transaction = driver.transaction
     assert transaction.state is State.ONGOING
     assert transaction.partitions == {P0, P1}
-    assert transaction.next_deadline() == NOW + 5 + TIMEOUT_MS
+    assert transaction.started_ms == NOW + 7
+    assert not transaction.is_due(Moment(NOW + 4 + TIMEOUT_MS, NOW))
+    assert transaction.is_due(Moment(NOW + 5 + TIMEOUT_MS, NOW))
     assert driver.end(True) == "PrepareCommit!+markers"
 
 
@@ -72,7 +76,7 @@ def test_open_records_are_of_the_next_transaction_if_the_last_is_complete(
     commit: bool, bumps: bool
 ) -> None:
     transaction = complete(commit, bumps).transaction
-    transaction.reinstate([P1], NOW)
+    transaction.reinstate([P1], MOMENT)
     assert transaction.state is State.ONGOING
     assert transaction.partitions == {P1}
 
@@ -80,7 +84,7 @@ def test_open_records_are_of_the_next_transaction_if_the_last_is_complete(
 def test_an_ongoing_transaction_gains_partitions_and_keeps_its_age() -> None:
     driver = at_epoch(5)
     driver.add(P0)
-    driver.transaction.reinstate([P1], NOW + 5)
+    driver.transaction.reinstate([P1], Moment(NOW + 5, NOW + 5))
     assert driver.transaction.partitions == {P0, P1}
     assert driver.transaction.started_ms == NOW
 
@@ -89,7 +93,7 @@ def test_an_ongoing_transaction_gains_partitions_and_keeps_its_age() -> None:
 def test_open_records_of_the_epoch_of_a_decision_are_what_it_is_about(commit: bool) -> None:
     transaction = prepared(commit, bumps=False).transaction
     before = transaction.stored
-    transaction.reinstate([P0], NOW)
+    transaction.reinstate([P0], MOMENT)
     assert transaction.stored == before
 
 
@@ -98,17 +102,17 @@ def test_open_records_of_an_epoch_that_the_decision_raised_are_of_the_next_trans
     commit: bool,
 ) -> None:
     transaction = prepared(commit, bumps=True).transaction
-    transaction.reinstate([P1], NOW)
+    transaction.reinstate([P1], MOMENT)
     assert transaction.state is State.ONGOING
     assert transaction.partitions == {P1}
     assert transaction.identity == (FIRST_ID, 6)
-    assert transaction.resume() == []
+    assert transaction.resume(MOMENT) == []
 
 
 def test_open_records_of_the_producer_id_that_follows_are_of_the_next_transaction() -> None:
     transaction = prepared(True, bumps=True, epoch=LAST_CLIENT_EPOCH).transaction
     assert transaction.identity == (FIRST_ID + 1, 0)
-    transaction.reinstate([P1], NOW)
+    transaction.reinstate([P1], MOMENT)
     assert (transaction.producer_id, transaction.producer_epoch) == (FIRST_ID + 1, 0)
     assert transaction.state is State.ONGOING
 

@@ -1,6 +1,6 @@
 """All transactional ids: replay, producer ids, what the partitions show."""
 
-from tests.unit.transactions.driver import CONFIG, FIRST_ID, NOW, P0, P1, Driver, at_epoch
+from tests.unit.transactions.driver import CONFIG, FIRST_ID, MOMENT, NOW, P0, P1, Driver, at_epoch
 
 from kafkaesque.transactions.events import State, StoredTransaction
 from kafkaesque.transactions.records import tombstone, transaction_record
@@ -88,38 +88,38 @@ def test_a_producer_id_leads_nowhere_when_its_transaction_is_forgotten() -> None
 
 def test_open_records_go_back_to_their_transaction() -> None:
     table = replayed(transaction_record("a", ONGOING), transaction_record("b", EMPTY))
-    assert table.reinstate(7, 1, P1, NOW)
-    assert table.reinstate(8, 3, P0, NOW)
+    assert table.reinstate(7, 1, P1, MOMENT)
+    assert table.reinstate(8, 3, P0, MOMENT)
     assert table.transactions["a"].partitions == {P0, P1}
     assert table.transactions["b"].partitions == {P0}
 
 
 def test_open_records_of_an_old_epoch_or_an_unknown_producer_are_nobodys() -> None:
     table = replayed(transaction_record("a", ONGOING))
-    assert not table.reinstate(7, 0, P1, NOW)
-    assert not table.reinstate(9, 0, P1, NOW)
+    assert not table.reinstate(7, 0, P1, MOMENT)
+    assert not table.reinstate(9, 0, P1, MOMENT)
     assert table.transactions["a"].stored == ONGOING
 
 
 def test_open_records_that_a_decision_is_about_are_left_to_it() -> None:
     for table, epoch in ((prepared(bumps=False), 5), (prepared(bumps=True), 5)):
         before = table.transactions["t"].stored
-        assert table.reinstate(FIRST_ID, epoch, P0, NOW)
+        assert table.reinstate(FIRST_ID, epoch, P0, MOMENT)
         assert table.transactions["t"].stored == before
 
 
 def test_open_records_in_a_partition_that_no_decision_is_about_are_nobodys() -> None:
-    assert not prepared(bumps=True).reinstate(FIRST_ID, 5, P1, NOW)
-    assert not prepared(bumps=False).reinstate(FIRST_ID, 5, P1, NOW)
+    assert not prepared(bumps=True).reinstate(FIRST_ID, 5, P1, MOMENT)
+    assert not prepared(bumps=False).reinstate(FIRST_ID, 5, P1, MOMENT)
 
 
 def test_open_records_after_a_decision_are_of_the_next_transaction() -> None:
     table = prepared(bumps=True)
-    assert table.reinstate(FIRST_ID, 6, P1, NOW)
+    assert table.reinstate(FIRST_ID, 6, P1, MOMENT)
     assert table.transactions["t"].state is State.ONGOING
 
 
 def test_open_records_of_the_producer_id_that_follows_are_found() -> None:
     table = prepared(bumps=True, epoch=LAST_CLIENT_EPOCH)
-    assert table.reinstate(FIRST_ID + 1, 0, P1, NOW)
+    assert table.reinstate(FIRST_ID + 1, 0, P1, MOMENT)
     assert table.transactions["t"].producer_id == FIRST_ID + 1

@@ -38,7 +38,7 @@ from kafkaesque.transactions.records import (
 )
 from kafkaesque.transactions.table import TransactionTable
 from kafkaesque.transactions.transaction import Identity, Transaction
-from kafkaesque.types import TopicPartition
+from kafkaesque.types import Moment, TopicPartition
 
 T = TypeVar("T")
 Choose = Callable[[int, int], int]
@@ -151,10 +151,13 @@ class World:
     def _handle(self, event: Event) -> list[Effect]:
         transaction = self.table.get_or_create(ID) if isinstance(event, Init) else self._known()
         if transaction is not None:
-            return transaction.handle(event, self.now)
+            return transaction.handle(event, self.moment())
         if isinstance(event, Add | Verify | End):
             return [Reply(event.token, ErrorCode.INVALID_PRODUCER_ID_MAPPING)]
         return []
+
+    def moment(self) -> Moment:
+        return Moment(self.now, self.now)
 
     def _known(self) -> Transaction | None:
         return self.table.get(ID)
@@ -225,11 +228,11 @@ class World:
             self.table.replay(*record)
         for partition, disk in self.partitions.items():
             for identity in open_identities(disk.entries):
-                if not self.table.reinstate(*identity, partition, self.now):
+                if not self.table.reinstate(*identity, partition, self.moment()):
                     self._end_in(partition, identity[0], commit=False)
         transaction = self._known()
         if transaction is not None:
-            self._carry_out(transaction.resume())
+            self._carry_out(transaction.resume(self.moment()))
 
 
 def open_identities(entries: Sequence[Data | Marker]) -> list[Identity]:
