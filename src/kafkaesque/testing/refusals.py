@@ -13,6 +13,10 @@ from kafkaesque.broker.apis.api_versions import api_versions
 from kafkaesque.broker.apis.metadata import metadata
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages import MESSAGES
+from kafkaesque.protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+)
 from kafkaesque.protocol.messages.api_versions import ApiVersionsRequest
 from kafkaesque.protocol.messages.describe_log_dirs import DescribeLogDirsResult
 from kafkaesque.protocol.messages.metadata import MetadataRequest
@@ -36,11 +40,19 @@ _PATHS: dict[str, _Path] = {
     "CreateTopics": (_TOPICS,),
     "DeleteRecords": (_TOPICS, _PARTITIONS),
     "OffsetForLeaderEpoch": (_TOPICS, _PARTITIONS),
+    "CreateAcls": (("creations", "results"),),
+    "DeleteAcls": (("filters", "filter_results"),),
     "DescribeConfigs": (("resources", "results"),),
     "AlterConfigs": (("resources", "responses"),),
+    "AlterReplicaLogDirs": (("topics", "results"), _PARTITIONS),
     "CreatePartitions": (("topics", "results"),),
     "DeleteGroups": (("groups_names", "results"),),
+    "ElectLeaders": (
+        ("topic_partitions", "replica_election_results"),
+        ("partitions", "partition_result"),
+    ),
     "IncrementalAlterConfigs": (("resources", "responses"),),
+    "AlterPartitionReassignments": (("topics", "responses"), _PARTITIONS),
     "OffsetDelete": (_TOPICS, _PARTITIONS),
     "WriteTxnMarkers": (("markers", "markers"), _TOPICS, _OFFSETS),
     "TxnOffsetCommit": (_TOPICS, _PARTITIONS),
@@ -51,6 +63,7 @@ _PATHS: dict[str, _Path] = {
 
 _IDENTITY = (
     ("name", "name"),
+    ("name", "topic_name"),
     ("topic", "topic"),
     ("topic_id", "topic_id"),
     ("index", "index"),
@@ -67,7 +80,7 @@ _IDENTITY = (
 )
 """What the answer repeats of a part, so that the client knows which one is meant: here, there."""
 
-_WHOLE_IDENTITY = ("partition_index", "group_id", "key", "name", "transactional_id")
+_WHOLE_IDENTITY = ("partition_index", "partition_id", "group_id", "key", "name", "transactional_id")
 """Where it repeats a part that is a mere name or number."""
 
 _NOTHING = {
@@ -109,6 +122,10 @@ def refusal(context: Context, request: Any, code: ErrorCode) -> Any:
     api = MESSAGES[context.header.api_key]
     response = _blank(context, api.name)
     path = _path(api.name, context.version, code)
+    if isinstance(request, AlterReplicaLogDirsRequest):
+        # The answer has the topics of all directories in one list.
+        topics = [topic for directory in request.dirs for topic in directory.topics]
+        request = AlterReplicaLogDir(topics=topics)
     if path:
         _refuse_parts(request, response, path, code)
     elif api.name == "DescribeLogDirs" and context.version < 3:

@@ -14,6 +14,11 @@ from kafkaesque.broker.broker import Broker
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.codec import decode, encode
 from kafkaesque.protocol.messages import MESSAGES
+from kafkaesque.protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
 from kafkaesque.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from kafkaesque.protocol.messages.join_group import JoinGroupRequest
 from kafkaesque.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
@@ -45,6 +50,10 @@ LISTS = (
     "transactions",
     "markers",
     "transactional_ids",
+    "creations",
+    "filters",
+    "dirs",
+    "topic_partitions",
 )
 PARTITION_FIELDS = {
     "index",
@@ -52,6 +61,9 @@ PARTITION_FIELDS = {
     "partition_index",
     "partition_indexes",
     "AddPartitionsToTxnTopic.partitions",
+    "TopicPartitions.partitions",
+    "PartitionResult.partition_id",
+    "AlterReplicaLogDirTopic.partitions",
 }
 INNER_LISTS = ("partition_data", "partitions", "partition_indexes", "topics")
 
@@ -152,6 +164,15 @@ def test_a_group_or_its_partitions_are_refused_as_the_code_says(
     (offset,) = part_group.topics[0].partitions
     assert (offset.partition_index, offset.committed_offset) == (4, -1)
     assert offset.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+
+def test_a_refused_move_to_other_directories_names_each_partition(broker: Broker) -> None:
+    topics = [AlterReplicaLogDirTopic(name="t", partitions=[0, 2])]
+    directories = [AlterReplicaLogDir(path=path, topics=topics) for path in ("a", "b")]
+    request = AlterReplicaLogDirsRequest(dirs=directories)
+    response = refusal(context(broker, 34, 2), request, ErrorCode.KAFKA_STORAGE_ERROR)
+    told = [(r.topic_name, p.partition_index) for r in response.results for p in r.partitions]
+    assert told == [("t", 0), ("t", 2)] * 2
 
 
 def test_a_member_that_is_unknown_is_refused_by_itself(broker: Broker) -> None:
