@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kafkaesque.broker.apis import APIS
 from kafkaesque.broker.broker_settings import BROKER_SETTINGS
+from kafkaesque.broker.node_settings import NODE_SETTINGS, NodeSetting
 from kafkaesque.broker.settings import Setting
 from kafkaesque.broker.topic_settings import TOPIC_SETTINGS
 
@@ -49,6 +50,15 @@ def settings() -> str:
             "| --- | --- | --- | --- | --- |",
             *_broker_rows(BROKER_SETTINGS.values()),
             "",
+            "## Of the node",
+            "",
+            "What DescribeConfigs tells of how the broker was started. They are read only, and",
+            "`--set` does not know them.",
+            "",
+            "| setting | kind | what | chosen by |",
+            "| --- | --- | --- | --- |",
+            *_node_rows(NODE_SETTINGS.values()),
+            "",
             "## Topic",
             "",
             "Set with CreateTopics or AlterConfigs, for example",
@@ -67,6 +77,11 @@ def _broker_rows(rows: Iterable[Setting]) -> Iterable[str]:
     for s in rows:
         live = "live" if s.dynamic else ""
         yield f"| `{s.name}` | {s.kind.name.lower()} | `{s.default}` | {live} | {s.doc} |"
+
+
+def _node_rows(rows: Iterable[NodeSetting]) -> Iterable[str]:
+    for s in rows:
+        yield f"| `{s.name}` | {s.kind.name.lower()} | {s.doc} | {s.how} |"
 
 
 def _topic_rows(rows: Iterable[Setting]) -> Iterable[str]:

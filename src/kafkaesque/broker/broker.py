@@ -18,7 +18,7 @@ from kafkaesque.broker.compactors import (
     FilesInSlices,
     MemoryCompactor,
 )
-from kafkaesque.broker.config import BrokerConfig, Config
+from kafkaesque.broker.config import BrokerConfig, Config, Listener
 from kafkaesque.broker.coordinator import Coordinator
 from kafkaesque.broker.disk import Disk
 from kafkaesque.broker.fetch_sessions import FetchSessions
@@ -78,6 +78,8 @@ class Broker:
             config["max.incremental.fetch.session.cache.slots"], clock
         )
         self.long_polls: set[Watcher] = set()
+        self.listeners: list[Listener] = []
+        """Where server.py takes connections for it, as they are bound."""
         self.turn = Turn()
         self.traffic = Traffic()
         self.metadata: Metadata

@@ -13,12 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from kafkaesque.broker.broker_settings import BROKER_SETTINGS
+from kafkaesque.broker.node_settings import NODE_SETTINGS
 from kafkaesque.broker.topic_settings import TOPIC_SETTINGS
 from kafkaesque.errors import ErrorCode, KafkaError, StartError
 from kafkaesque.log.log import LogConfig
 
 NODE_ID = 0
 """The one node of this cluster. Rack, controller and every leader are this."""
+
+ANY_ADDRESS = ("0.0.0.0", "::", "")
+"""To listen on, not to come back to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +54,11 @@ class Listener:
 
     @property
     def address(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{host}:{self.port}"
+        return address(self.host, self.port)
+
+
+def address(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 @dataclass(slots=True)
@@ -152,6 +159,8 @@ class BrokerConfig:
 
 
 def _unknown_setting(name: str) -> str:
+    if name in NODE_SETTINGS:
+        return f"--set {name}: {NODE_SETTINGS[name].how}"
     if name in TOPIC_SETTINGS:
         follows = TOPIC_SETTINGS[name].follows
         cure = f"set its default with --set {follows}=…" if follows else "set it on a topic"

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from kafkaesque.broker.apis import APIS, Api, Context
 from kafkaesque.broker.apis.api_versions import unsupported_api_versions
+from kafkaesque.broker.config import ANY_ADDRESS
 from kafkaesque.errors import DecodeError, ErrorCode
 from kafkaesque.protocol.codec import decode, encode
 from kafkaesque.protocol.frame import frame
@@ -48,7 +49,6 @@ read.
 """
 
 _numbers = itertools.count(1)
-_ANY_ADDRESS = ("0.0.0.0", "::", "")
 _MAX_IN_FLIGHT = 128
 _MAX_UNSENT_BYTES = 8 << 20
 _FIRST_BUFFER_BYTES = 1 << 20
@@ -116,7 +116,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport.set_write_buffer_limits(high=_MAX_UNSENT_BYTES)
         peer = transport.get_extra_info("peername")
         self.peer = peer[0] if peer else "?"
-        if self._listener.host in _ANY_ADDRESS and not self._listener.advertised_host:
+        if self._listener.host in ANY_ADDRESS and not self._listener.advertised_host:
             # "Come back to 0.0.0.0" helps nobody: the address that this client reached does.
             reached = transport.get_extra_info("sockname")[0]
             self._listener = replace(self._listener, advertised_host=reached)

@@ -129,9 +129,10 @@ class Server:
         except OSError as error:
             raise StartError(_cannot_listen(listener.address, error)) from error
         port = server.sockets[0].getsockname()[1]
-        bound[0] = replace(listener, port=port)
+        bound[0] = replace(listener, port=port, name=_listener_name(len(self.listeners)))
         self._servers.append(server)
         self.listeners.append(bound[0])
+        self.broker.listeners.append(bound[0])
         return bound[0]
 
     async def _show_metrics(self, host: str, port: int) -> None:
@@ -178,6 +179,11 @@ class Server:
             for connection in tuple(self._connections):
                 if connection.last_heard < silent_since and not connection.is_busy:
                     connection.close()
+
+
+def _listener_name(before: int) -> str:
+    """As Kafka would have them: each its own, the first that of the protocol."""
+    return f"PLAINTEXT_{before + 1}" if before else "PLAINTEXT"
 
 
 def _cannot_listen(address: str, error: OSError) -> str:

@@ -58,13 +58,14 @@ class Setting:
             raise self._refused(text, reason)
         return value
 
-    def text(self, value: str) -> str:
-        """A value that was parsed before as it is shown: a list without what does not count."""
-        return ",".join(_parse_list(value.strip())) if self.kind is Kind.LIST else value
-
     def _refused(self, text: str, reason: str) -> KafkaError:
         message = f"Invalid value {text} for configuration {self.name}: {reason}"
         return KafkaError(ErrorCode.INVALID_CONFIG, message)
+
+
+def shown(kind: Kind, value: str) -> str:
+    """A value that was parsed before: a list without what does not count."""
+    return ",".join(_parse_list(value.strip())) if kind is Kind.LIST else value
 
 
 def _parse(kind: Kind, text: str) -> Any:

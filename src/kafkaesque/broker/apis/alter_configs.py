@@ -10,9 +10,10 @@ from enum import IntEnum
 from typing import TypeVar
 
 from kafkaesque.broker.apis.context import Context
+from kafkaesque.broker.apis.describe_configs import check_broker
 from kafkaesque.broker.broker_settings import BROKER_SETTINGS
-from kafkaesque.broker.config import NODE_ID
 from kafkaesque.broker.metadata import Resource
+from kafkaesque.broker.node_settings import NODE_SETTINGS
 from kafkaesque.broker.settings import Kind, Setting
 from kafkaesque.broker.topic_settings import TOPIC_SETTINGS
 from kafkaesque.errors import ErrorCode, KafkaError
@@ -141,15 +142,27 @@ def _known(
     if resource.resource_type == Resource.TOPIC:
         return TOPIC_SETTINGS, ctx.broker.topics.named(resource.resource_name).overrides
     if resource.resource_type != Resource.BROKER:
-        message = f"resource type {resource.resource_type} has no settings here"
-        raise KafkaError(ErrorCode.INVALID_REQUEST, message)
-    if resource.resource_name not in ("", str(NODE_ID)):
-        message = f"there is no broker {resource.resource_name}: this one is {NODE_ID}"
-        raise KafkaError(ErrorCode.INVALID_REQUEST, message)
+        raise KafkaError(ErrorCode.INVALID_REQUEST, _why_not(resource.resource_type))
+    if resource.resource_name:
+        check_broker(resource.resource_name)
     for config in resource.configs:
+        if config.name in NODE_SETTINGS:
+            message = f"{config.name} is given at start: {NODE_SETTINGS[config.name].how}"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, message)
         if config.name not in BROKER_SETTINGS:
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"there is no setting {config.name}")
     return BROKER_SETTINGS, ctx.broker.config.dynamic
+
+
+def _why_not(resource_type: int) -> str:
+    match resource_type:
+        case Resource.BROKER_LOGGER:
+            return "what is logged is chosen at start, with --log-level"
+        case Resource.CLIENT_METRICS:
+            return "client metrics are not taken: a subscription would get none"
+        case Resource.GROUP:
+            return "groups have no settings of their own: members bring theirs"
+    return f"resource type {resource_type} has no settings here"
 
 
 def _changed(

@@ -5,8 +5,8 @@ A replication factor above 1 is taken as 1 on this single node, unless `strict.r
 Version 5 answers with the topic's configs (KIP-525), 7 with its id.
 """
 
+from kafkaesque.broker.apis.config_entries import topic_configs
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.apis.describe_configs import topic_configs
 from kafkaesque.broker.config import NODE_ID
 from kafkaesque.broker.topics import NewTopic
 from kafkaesque.errors import ErrorCode, KafkaError

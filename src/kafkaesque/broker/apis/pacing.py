@@ -15,14 +15,15 @@ _PER_TURN = 1000
 
 
 class Pace:
-    __slots__ = ("_entries",)
+    __slots__ = ("_entries", "_per_turn")
 
-    def __init__(self) -> None:
+    def __init__(self, per_turn: int = _PER_TURN) -> None:
         self._entries = 0
+        self._per_turn = per_turn
 
     async def through(self, entries: Iterable[T]) -> AsyncIterator[T]:
         for entry in entries:
             yield entry
             self._entries += 1
-            if self._entries % _PER_TURN == 0:
+            if self._entries % self._per_turn == 0:
                 await asyncio.sleep(0)
