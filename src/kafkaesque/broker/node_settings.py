@@ -43,7 +43,11 @@ NODE_SETTINGS = {
             "choose addresses with --advertise and --listen",
         ),
         NodeSetting(
-            "listener.security.protocol.map", Kind.STRING, "No listener is secured.", _ADDRESS
+            "listener.security.protocol.map",
+            Kind.STRING,
+            "No listener is secured.",
+            _ADDRESS,
+            "PLAINTEXT:PLAINTEXT",
         ),
         NodeSetting("log.dirs", Kind.LIST, "Where it keeps its files.", _DIRECTORY),
         NodeSetting("log.dir", Kind.LIST, "The same.", _DIRECTORY),
