@@ -137,7 +137,6 @@ class DiskStorage:
         self.scanned_bytes = 0
         self._on_disk = directory.partitions()
         self._partitions: dict[TopicPartition, Partition] = {}
-        self._deleted: list[str] = []
         # The checkpoint files are written whole, in threads: without this, one that began earlier
         # could end later and bring back what was.
         self._checkpoints = asyncio.Lock()
@@ -166,7 +165,8 @@ class DiskStorage:
             known = False
         if known:
             return self._known_log(name, config)
-        self._deleted += self._directory.delete_partitions([name])
+        if self._directory.has_partition(name):
+            self._directory.delete_partitions([name])
         return self._new_log(name, topic_id, config)
 
     def _is_stale(self, name: TopicPartition, topic_id: UUID, found: UUID | None) -> bool:
@@ -175,7 +175,10 @@ class DiskStorage:
         and has lost its metadata since.
         """
         if found is None and self._directory.recovery_points.get(name, 0) > 0:
-            self._directory.write_topic_id(name, topic_id)
+            try:
+                self._directory.write_topic_id(name, topic_id)
+            except OSError as error:
+                logger.error("the metadata of %s cannot be written again: %s", name, error)
             return False
         return found != topic_id
 
@@ -193,12 +196,13 @@ class DiskStorage:
         """Begin a log. If the disk has no room for its files, those that were made go again."""
         directory = self._directory
         try:
-            return Log.open(directory.create_partition(name, topic_id), config.log)
-        except (OSError, KafkaError) as error:
+            segments = directory.create_partition(name, topic_id)
             try:
-                self._deleted += directory.delete_partitions([name])
-            except OSError as another:
-                logger.error("%s is left half made: %s", name, another)
+                return Log.open(segments, config.log)
+            except KafkaError:
+                directory.discard(name)
+                raise
+        except (OSError, KafkaError) as error:
             message = f"{name} cannot be created: {error}"
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, message) from error
 
@@ -210,7 +214,7 @@ class DiskStorage:
         """Remove what a kill has left of topics that were deleted; the topics that could not be."""
         doomed = {name: found for name, found in self._on_disk.items() if found in deleted}
         try:
-            self._deleted += self._directory.delete_partitions(sorted(doomed))
+            self._directory.delete_partitions(sorted(doomed))
         except OSError as error:
             logger.error("files of deleted topics stay until the next start: %s", error)
             return {found for found in doomed.values() if found is not None}
@@ -228,7 +232,7 @@ class DiskStorage:
             *directory.cleaned_offsets,
         }
         try:
-            self._forget(known - self._partitions.keys())
+            directory.forget_offsets(known - self._partitions.keys())
         except OSError as error:
             logger.error("checkpoints keep partitions that are gone: %s", error)
 
@@ -236,7 +240,7 @@ class DiskStorage:
         """What is known of deleted partitions would mislead their namesakes."""
         async with self._checkpoints:
             try:
-                await self._disk.run(partial(self._forget, set(names)))
+                await self._disk.run(partial(self._directory.forget_offsets, set(names)))
             except OSError as error:
                 raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
 
@@ -251,36 +255,24 @@ class DiskStorage:
                 if self._partitions.get(partition.name) is partition:
                     del self._partitions[partition.name]
             try:
-                self._deleted += await self._disk.run(partial(self._put_away, partitions))
+                await self._disk.run(partial(self._put_away, partitions))
             except OSError as error:
                 raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
         await self.remove_deleted()
 
-    def _put_away(self, partitions: Iterable[Partition]) -> list[str]:
+    def _put_away(self, partitions: Iterable[Partition]) -> None:
         for partition in partitions:
             partition.log.close(clean=False)
-        return self._directory.delete_partitions([partition.name for partition in partitions])
+        self._directory.delete_partitions([partition.name for partition in partitions])
 
     async def remove_deleted(self) -> None:
         """Remove the files of what was put away. What fails is tried again at the next call."""
-        paths, self._deleted = self._deleted, []
-        for path in paths:
-            try:
-                await self._disk.run(partial(self._directory.remove_deleted, path))
-            except OSError as error:
-                logger.error("%s stays for now: %s", path, error)
-                self._deleted.append(path)
-
-    def _forget(self, names: Collection[TopicPartition]) -> None:
-        directory = self._directory
-        points, starts = directory.recovery_points, directory.log_start_offsets
-        if not points.keys().isdisjoint(names):
-            directory.write_recovery_points({n: o for n, o in points.items() if n not in names})
-        if not starts.keys().isdisjoint(names):
-            directory.write_log_start_offsets({n: o for n, o in starts.items() if n not in names})
-        cleaned = directory.cleaned_offsets
-        if not cleaned.keys().isdisjoint(names):
-            directory.write_cleaned_offsets({n: o for n, o in cleaned.items() if n not in names})
+        deleted = list(self._directory.deleted)
+        try:
+            if deleted:
+                await self._disk.run(partial(self._directory.remove_deleted, deleted))
+        except OSError as error:
+            logger.error("files of deleted partitions stay for now: %s", error)
 
     async def checkpoint(self) -> None:
         """Write recovery points, so that a start after a kill scans only what is newer."""

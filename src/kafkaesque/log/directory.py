@@ -10,22 +10,25 @@
     <topic>-<n>.<hex>-delete/           one that was deleted, until its files are gone
 
 What is missing or damaged is repaired, with a sentence in `repairs`, where no record is at stake.
-Above: broker/broker.py. Below: properties.py, files.py; disk.py for a partition's segments.
+What cannot be removed is told there too, and tried again: it keeps nobody from starting.
+Above: broker/broker.py. Below: checkpoints.py, files.py; disk.py for a partition's segments.
 """
 
+import errno
 import os
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from uuid import UUID, uuid4
 
 from kafkaesque.errors import StartError
+from kafkaesque.log.checkpoints import OffsetCheckpoint
 from kafkaesque.log.disk import DiskSegments
 from kafkaesque.log.files import Files, Lock, read_whole, write_atomically
 from kafkaesque.log.properties import (
-    format_offsets,
     format_properties,
     format_topic_id,
     format_uuid,
-    parse_offsets,
     parse_properties,
     parse_topic_id,
 )
@@ -37,7 +40,8 @@ _CLEAN_MARKER = ".kafka_cleanshutdown"
 _RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 _LOG_START_OFFSETS = "log-start-offset-checkpoint"
 _CLEANED_OFFSETS = "cleaner-offset-checkpoint"
-_DELETED = "-delete"
+_DELETED = re.compile(r".+-\d+\.[0-9a-f]{32}-delete")
+_LONGEST_NAME = 255
 
 
 class DataDirectory:
@@ -51,9 +55,11 @@ class DataDirectory:
         self._files = files
         self._lock = lock
         self._open_files = OpenFiles()
-        self.recovery_points = self._read_offsets(_RECOVERY_POINTS)
-        self.log_start_offsets = self._read_offsets(_LOG_START_OFFSETS)
-        self.cleaned_offsets = self._read_offsets(_CLEANED_OFFSETS)
+        self._recovery_points = self._checkpoint(_RECOVERY_POINTS)
+        self._log_starts = self._checkpoint(_LOG_START_OFFSETS)
+        self._cleaned = self._checkpoint(_CLEANED_OFFSETS)
+        self.deleted: set[str] = set()
+        """Partitions that were put aside, and are not removed yet."""
         self.was_clean = files.exists(self._at(_CLEAN_MARKER))
 
     @classmethod
@@ -83,22 +89,27 @@ class DataDirectory:
 
     def _tidy_up(self) -> None:
         """From here on the directory counts as left in a crash, until `close` says otherwise."""
-        for name in self._files.names(self.path):
-            if name.endswith(_DELETED) and self._files.is_directory(self._at(name)):
-                self._files.remove_tree(self._at(name))
         if self.was_clean:
             self._files.remove(self._at(_CLEAN_MARKER))
-        self._files.sync_directory(self.path)
+            self._files.sync_directory(self.path)
+        names = self._files.names(self.path)
+        self.deleted = {self._at(name) for name in names if _DELETED.fullmatch(name)}
+        try:
+            self.remove_deleted(list(self.deleted))
+        except OSError as error:
+            left = len(self.deleted)
+            self.repairs.append(
+                f"{self.path}: {left} deleted partitions cannot be removed: {error.strerror}"
+            )
 
     def _at(self, name: str) -> str:
         return f"{self.path}/{name}"
 
-    def _read_offsets(self, name: str) -> dict[TopicPartition, int]:
-        data = read_whole(self._files, self._at(name))
-        offsets = parse_offsets(data) if data is not None else {}
-        if offsets is None:
+    def _checkpoint(self, name: str) -> OffsetCheckpoint:
+        checkpoint = OffsetCheckpoint(self._files, self._at(name))
+        if checkpoint.is_damaged:
             self.repairs.append(f"{self._at(name)} cannot be read, and is begun anew")
-        return offsets or {}
+        return checkpoint
 
     def partitions(self) -> dict[TopicPartition, UUID | None]:
         """The partitions that have a directory, and their topic ids where those can be read."""
@@ -106,28 +117,42 @@ class DataDirectory:
         for name in self._files.names(self.path):
             partition = _partition(name)
             if partition is not None and self._files.is_directory(self._at(name)):
-                data = read_whole(self._files, self._metadata(partition))
+                try:
+                    data = read_whole(self._files, self._metadata(partition))
+                except OSError as error:
+                    # It has an id, so it may hold what was promised: nobody may take its place.
+                    self.repairs.append(f"{self._metadata(partition)}: {error.strerror}")
+                    continue
                 found[partition] = parse_topic_id(data) if data is not None else None
         return found
 
     def create_partition(self, partition: TopicPartition, topic_id: UUID) -> DiskSegments:
-        """Its directory is durable with the first flush of its log, and not before."""
-        self._forget_offsets(partition)
-        self._files.make_directory(self._at(str(partition)))
-        metadata = self._files.open(self._metadata(partition), create=True)
-        metadata.pwrite(format_topic_id(topic_id), 0)
+        """Its directory is durable with the first flush of its log, and not before.
+
+        Where it raises, nothing is left of what it made.
+        """
+        path, metadata = self._at(str(partition)), format_topic_id(topic_id)
+        if self.has_partition(partition):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+        self.forget_offsets([partition])
+        self._files.make_directory(path)
+        try:
+            file = self._files.open(self._metadata(partition), create=True)
+            try:
+                file.pwrite(metadata, 0)
+            finally:
+                file.close()
+        except OSError:
+            self.discard(partition)
+            raise
         segments = self.segments(partition)
-        segments.mark_new(metadata)
+        segments.mark_new(self._metadata(partition), metadata)
         return segments
 
-    def _forget_offsets(self, partition: TopicPartition) -> None:
+    def forget_offsets(self, partitions: Collection[TopicPartition]) -> None:
         """What is known of a deleted partition would truncate or skip records of its namesake."""
-        if self.recovery_points.pop(partition, None) is not None:
-            self.write_recovery_points(self.recovery_points)
-        if self.log_start_offsets.pop(partition, None) is not None:
-            self.write_log_start_offsets(self.log_start_offsets)
-        if self.cleaned_offsets.pop(partition, None) is not None:
-            self.write_cleaned_offsets(self.cleaned_offsets)
+        for checkpoint in (self._recovery_points, self._log_starts, self._cleaned):
+            checkpoint.forget(partitions)
 
     def write_topic_id(self, partition: TopicPartition, topic_id: UUID) -> None:
         """Give a partition its partition.metadata again."""
@@ -137,38 +162,78 @@ class DataDirectory:
         """Where the log of a partition lies that has a directory."""
         return DiskSegments(self._files, self._at(str(partition)), self._open_files)
 
+    def has_partition(self, partition: TopicPartition) -> bool:
+        return self._files.exists(self._at(str(partition)))
+
     def delete_partitions(self, partitions: Iterable[TopicPartition]) -> list[str]:
-        """Put partitions aside for good, those that are there, under the names returned:
-        `remove_deleted` does the rest.
+        """Put partitions aside, durably, under the names returned: `remove_deleted` does the rest.
+
+        All that can be are; the first error is raised then. It may be called again: those that are
+        not there any more are left out.
         """
-        deleted = []
+        deleted, failure = [], None
         for partition in partitions:
-            path = self._at(f"{partition}.{uuid4().hex}{_DELETED}")
-            if self._files.exists(self._at(str(partition))):
-                self._files.rename(self._at(str(partition)), path)
-                deleted.append(path)
-        if deleted:
-            self._files.sync_directory(self.path)
+            aside = self._at(_deleted_name(partition))
+            try:
+                self._files.rename(self._at(str(partition)), aside)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                failure = failure or error
+            else:
+                deleted.append(aside)
+        self.deleted.update(deleted)
+        self._files.sync_directory(self.path)
+        if failure is not None:
+            raise failure
         return deleted
 
-    def remove_deleted(self, path: str) -> None:
-        if self._files.exists(path):
-            self._files.remove_tree(path)
+    def remove_deleted(self, paths: Collection[str]) -> None:
+        """Remove what was put aside, and what an earlier call or life could not.
+
+        One that fails does not keep the others; the first error of these `paths` is raised then.
+        """
+        failure = None
+        for path in {*paths, *self.deleted}:
+            try:
+                self._files.remove_tree(path)
+            except FileNotFoundError:
+                pass
+            except OSError as error:
+                failure = failure or (error if path in paths else None)
+                continue
+            self.deleted.discard(path)
+        if failure is not None:
+            raise failure
+
+    def discard(self, partition: TopicPartition) -> None:
+        """Remove a partition that could not be created, as far as the disk lets us."""
+        with suppress(OSError):
+            self.remove_deleted(self.delete_partitions([partition]))
+
+    @property
+    def recovery_points(self) -> Mapping[TopicPartition, int]:
+        return self._recovery_points.offsets
+
+    @property
+    def log_start_offsets(self) -> Mapping[TopicPartition, int]:
+        return self._log_starts.offsets
+
+    @property
+    def cleaned_offsets(self) -> Mapping[TopicPartition, int]:
+        return self._cleaned.offsets
 
     def write_recovery_points(self, points: Mapping[TopicPartition, int]) -> None:
         """All of them: a partition that is left out has none."""
-        write_atomically(self._files, self._at(_RECOVERY_POINTS), format_offsets(points))
-        self.recovery_points = dict(points)
+        self._recovery_points.write(points)
 
     def write_log_start_offsets(self, offsets: Mapping[TopicPartition, int]) -> None:
         """All of them. Durable when it returns: only then may segments be removed."""
-        write_atomically(self._files, self._at(_LOG_START_OFFSETS), format_offsets(offsets))
-        self.log_start_offsets = dict(offsets)
+        self._log_starts.write(offsets)
 
     def write_cleaned_offsets(self, offsets: Mapping[TopicPartition, int]) -> None:
         """All of them, each after its segments are swapped in."""
-        write_atomically(self._files, self._at(_CLEANED_OFFSETS), format_offsets(offsets))
-        self.cleaned_offsets = dict(offsets)
+        self._cleaned.write(offsets)
 
     def close(self, clean: bool) -> None:
         """`clean`: every log was closed clean, and its end written as its recovery point."""
@@ -248,6 +313,12 @@ def _new_meta(files: Files, path: str) -> dict[str, str]:
 
 def _may_be_in_a_new_one(name: str) -> bool:
     return name.startswith(".") or name in {"meta.properties.tmp", "lost+found"}
+
+
+def _deleted_name(partition: TopicPartition) -> str:
+    """Kafka's: a topic's name is cut where the whole would be too long for a file system."""
+    suffix = f"-{partition.partition}.{uuid4().hex}-delete"
+    return partition.topic[: _LONGEST_NAME - len(suffix)] + suffix
 
 
 def _partition(name: str) -> TopicPartition | None:

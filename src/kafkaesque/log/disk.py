@@ -37,15 +37,16 @@ class DiskSegments:
         self._snapshots: Snapshots
         self._detached: list[Segment] = []
         self._unsynced_files: list[File] = []
+        self._unsynced_contents: dict[str, bytes] = {}
         self._unsynced_sealed: dict[int, File] = {}
         self._unsynced_directories: list[str] = []
         self._unsynced_indexes: list[str] = []
         self._checkpoint: DiskCheckpoint | None = None
         self._is_founded = True
 
-    def mark_new(self, metadata: File) -> None:
+    def mark_new(self, metadata: str, content: bytes) -> None:
         """The directory itself is new: the first flush makes it, and the file in it, durable."""
-        self._unsynced_files.append(metadata)
+        self._unsynced_contents = {metadata: content}
         self._unsynced_directories = [self.directory, os.path.dirname(self.directory)]
 
     def open(
@@ -235,12 +236,15 @@ class DiskSegments:
 
     def flush(self, end_offset: int) -> DiskFlush:
         others, self._unsynced_files = self._unsynced_files, []
+        contents, self._unsynced_contents = self._unsynced_contents, {}
         directories, self._unsynced_directories = self._unsynced_directories, []
         if self.active.dirty:
             others.append(self.active.file())
             self.active.dirty = False
         sealed = dict(self._unsynced_sealed)
-        return DiskFlush(end_offset, self.active.size, sealed, others, directories, self._files)
+        return DiskFlush(
+            end_offset, self.active.size, sealed, others, contents, directories, self._files
+        )
 
     def end_flush(self, flush: Flush) -> None:
         assert isinstance(flush, DiskFlush)
@@ -253,6 +257,7 @@ class DiskSegments:
     def repair_tail(self, flush: Flush | None, recovery_point: int) -> None:
         if isinstance(flush, DiskFlush):
             self._unsynced_files += flush.others
+            self._unsynced_contents |= flush.contents
             self._unsynced_directories += flush.directories
         active = self.active
         active.cut_torn_bytes()

@@ -13,7 +13,7 @@ import errno
 import fcntl
 import mmap
 import os
-import shutil
+from contextlib import suppress
 from typing import Protocol
 
 from kafkaesque.types import Buffer
@@ -88,6 +88,8 @@ def fetch(file: File, size: int, position: int, wait: bool) -> Buffer:
     return data
 
 
+_REMOVAL_ATTEMPTS = 5
+"""A child that compacts may still write into a directory while it is being emptied."""
 # What file systems and kernels answer that cannot read without waiting.
 _NO_NOWAIT = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS}
 _NOWAIT_FLAG: int = getattr(os, "RWF_NOWAIT", 0)
@@ -206,7 +208,24 @@ class OsFiles:
         os.remove(path)
 
     def remove_tree(self, path: str) -> None:
-        shutil.rmtree(path)
+        # Not shutil's, which holds descriptors open: removing must be possible where none is left.
+        for _ in range(_REMOVAL_ATTEMPTS):
+            for name in os.listdir(path):
+                self._remove_entry(f"{path}/{name}")
+            try:
+                os.rmdir(path)
+                return
+            except OSError as error:
+                if error.errno != errno.ENOTEMPTY:
+                    raise
+        raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), path)
+
+    def _remove_entry(self, path: str) -> None:
+        if os.path.isdir(path) and not os.path.islink(path):
+            self.remove_tree(path)
+            return
+        with suppress(FileNotFoundError):
+            os.remove(path)
 
     def sync_directory(self, path: str) -> None:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -219,28 +238,36 @@ class OsFiles:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
         except BlockingIOError:
             os.close(descriptor)
             return None
         except OSError:
             os.close(descriptor)
             raise
+        # Who holds it is only said: on a full disk the lock itself still does.
+        with suppress(OSError):
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
         return OsLock(descriptor)
 
 
 def write_atomically(files: Files, path: str, data: Buffer) -> None:
     """After a power cut the file is the old one or the new one, never a mixture."""
     temporary = path + ".tmp"
-    file = files.open(temporary, create=True)
     try:
-        file.truncate(0)
-        file.pwrite(data, 0)
-        file.sync()
-    finally:
-        file.close()
-    files.rename(temporary, path)
+        file = files.open(temporary, create=True)
+        try:
+            file.truncate(0)
+            file.pwrite(data, 0)
+            file.sync()
+        finally:
+            file.close()
+        files.rename(temporary, path)
+    except OSError:
+        # A disk that is full has room for others then.
+        with suppress(OSError):
+            files.remove(temporary)
+        raise
     files.sync_directory(os.path.dirname(path))
 
 

@@ -17,18 +17,25 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class DiskFlush:
-    """Bytes first, oldest segment first, then the names of the files that hold them."""
+    """Bytes first, oldest segment first, then the names of the files that hold them.
+
+    `contents` are small files that are written here: after a sync that fails, what a file holds is
+    not known, and another sync of it would prove nothing.
+    """
 
     end_offset: int
     position: int | None
     sealed: dict[int, File]
     others: list[File]
+    contents: dict[str, bytes]
     directories: list[str]
     files: Files
 
     def run(self) -> None:
         for file in (*self.sealed.values(), *self.others):
             file.sync()
+        for path, data in self.contents.items():
+            _write(self.files, path, data, 0)
         for directory in self.directories:
             self.files.sync_directory(directory)
 
@@ -61,21 +68,13 @@ class DiskCheckpoint:
         for path, data, position in self.entries:
             # Entries of before a truncation must not come to lie over those of after it.
             if self.segment.index_generation == self.index_generation:
-                self._write(path, data, position)
+                # Not truncated: the loop may have sealed the segment meanwhile and written further.
+                _write(self.files, path, data, position)
         for path in self.sealed:
             self._sync(path)
         self.files.sync_directory(self.directory)
         if self.snapshot is not None:
             self.snapshots.write(*self.snapshot)
-
-    def _write(self, path: str, data: bytes, position: int) -> None:
-        # Never truncated here: the loop may have sealed the segment meanwhile and written further.
-        file = self.files.open(path, create=True)
-        try:
-            file.pwrite(data, position)
-            file.sync()
-        finally:
-            file.close()
 
     def _sync(self, path: str) -> None:
         try:
@@ -88,3 +87,12 @@ class DiskCheckpoint:
             file.sync()
         finally:
             file.close()
+
+
+def _write(files: Files, path: str, data: bytes, position: int) -> None:
+    file = files.open(path, create=True)
+    try:
+        file.pwrite(data, position)
+        file.sync()
+    finally:
+        file.close()

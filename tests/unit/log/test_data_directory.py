@@ -175,13 +175,13 @@ def test_a_deleted_partition_is_gone_at_once_and_its_files_by_the_next_start() -
     directory = DataDirectory.open(files, "/data")
     for partition in (ORDERS, OTHER):
         Log.open(directory.create_partition(partition, TOPIC_ID), LogConfig())
-    (aside,) = directory.delete_partitions([ORDERS])
+    [aside] = directory.delete_partitions([ORDERS])
     assert aside.startswith("/data/my-orders-3.")
     assert aside.endswith("-delete")
     assert directory.partitions() == {OTHER: TOPIC_ID}
-    directory.remove_deleted(aside)
+    directory.remove_deleted([aside])
     assert not files.exists(aside)
-    (left,) = directory.delete_partitions([OTHER])
+    [left] = directory.delete_partitions([OTHER])
     directory.close(clean=False)
     reopened(files)
     assert not files.exists(left)
