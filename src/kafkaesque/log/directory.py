@@ -91,7 +91,8 @@ class DataDirectory:
         """From here on the directory counts as left in a crash, until `close` says otherwise."""
         if self.was_clean:
             self._files.remove(self._at(_CLEAN_MARKER))
-            self._files.sync_directory(self.path)
+        # Also for partitions that a kill left in the page cache only: soon they are read.
+        self._files.sync_directory(self.path)
         names = self._files.names(self.path)
         self.deleted = {self._at(name) for name in names if _DELETED.fullmatch(name)}
         try:
