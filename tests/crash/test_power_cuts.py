@@ -132,9 +132,12 @@ class World:
             partition.flush_has_run = True
         except OSError:
             partition.flush = None
-            partition.log.recover_from_failed_flush()
-            self._forget_from(partition, partition.log.end_offset)
-            assert partition.log.end_offset == partition.flushed_offset
+            log = partition.log
+            log.recover_from_failed_flush()
+            kept_to = max(partition.flushed_offset, log.log_start_offset)
+            self._forget_from(partition, partition.flushed_offset)
+            assert log.end_offset == log.flushed_offset == kept_to
+            partition.flushed_offset = kept_to
         self.files.failing_syncs = 0
 
     def _end_flush(self, partition: Partition) -> None:
@@ -174,12 +177,13 @@ class World:
 
     def _delete(self, partition: Partition) -> None:
         log = partition.log
-        offset = self.random.randint(
-            log.log_start_offset, max(log.log_start_offset, log.flushed_offset)
-        )
+        # With write.caching, records may be deleted before they are flushed.
+        last = log.end_offset if self.random.random() < 0.3 else log.flushed_offset
+        offset = self.random.randint(log.log_start_offset, max(log.log_start_offset, last))
         partition.asked_start = max(partition.asked_start, offset)
         partition.removable += log.delete_before(offset)
-        self._write_starts()
+        if self.random.random() < 0.8:
+            self._write_starts()
 
     def _write_starts(self) -> None:
         starts = {p.name: p.log.log_start_offset for p in self.partitions}
@@ -189,6 +193,8 @@ class World:
 
     def _remove(self, partition: Partition) -> None:
         removable, partition.removable = partition.removable, []
+        if removable:
+            self._write_starts()
         partition.log.remove_segments(removable)
 
     def _read(self, partition: Partition) -> None:
@@ -218,7 +224,8 @@ class World:
 
     def _truncate(self, partition: Partition) -> None:
         log = partition.log
-        log.truncate(self.random.randint(log.flushed_offset, log.end_offset))
+        first = max(log.flushed_offset, log.log_start_offset)
+        log.truncate(self.random.randint(first, log.end_offset))
         self._forget_from(partition, log.end_offset)
 
     def _fill_disk(self, partition: Partition) -> None:

@@ -19,7 +19,16 @@ from kafkaesque.log.recovery import SegmentRecovery
 from kafkaesque.log.repair import rebuild_index
 from kafkaesque.log.scan import Scan
 from kafkaesque.log.segment import ActiveSegment, DiskSegment, SealedSegment
-from kafkaesque.log.segment_files import CLEANED, INDEX, LOG, TIME_INDEX, OpenFiles, SegmentFiles
+from kafkaesque.log.segment_files import (
+    CLEANED,
+    INDEX,
+    LOG,
+    SUFFIXES,
+    SWAP,
+    TIME_INDEX,
+    OpenFiles,
+    SegmentFiles,
+)
 from kafkaesque.log.snapshots import Snapshots
 from kafkaesque.log.store import Checkpoint, Cleaned, Flush, Recovery, Segment
 from kafkaesque.log.swap import Swap, finish_swaps, remove
@@ -36,7 +45,7 @@ class DiskSegments:
         self._open_files = open_files or OpenFiles()
         self._snapshots: Snapshots
         self._detached: list[Segment] = []
-        self._unsynced_files: list[File] = []
+        self._dropped: list[SealedSegment | ActiveSegment] = []
         self._unsynced_contents: dict[str, bytes] = {}
         self._unsynced_sealed: dict[int, File] = {}
         self._unsynced_directories: list[str] = []
@@ -182,25 +191,40 @@ class DiskSegments:
             interval = config.index_interval_bytes
             last = ActiveSegment(last.files, last.next_offset, last.size, interval, [])
             last.measure()
+            # From here on it must not be taken for whole: this may fail, and be called again.
+            self.segments[keep - 1] = last
         last.truncate(offset)
         self.active = last
         self.segments[keep - 1 :] = [last]
+        self._dropped += reversed(dropped)
+        self._unsynced_sealed = {
+            base: file for base, file in self._unsynced_sealed.items() if base < last.base_offset
+        }
         self._link()
         last.following = None
         self._snapshots.remove_after(last.next_offset)
-        for segment in reversed(dropped):
-            segment.remove()
+        while self._dropped:
+            self._dropped[0].remove()
+            del self._dropped[0]
         # Else what was dropped could come back, in place of or behind what is appended next.
         last.file().sync()
         self._files.sync_directory(self.directory)
 
-    def restart_at(self, offset: int, config: LogConfig) -> None:
-        dropped = self.segments
+    def restart_at(self, offset: int, config: LogConfig, known_to: int = -1) -> None:
+        for segment in (*self.segments, *self._detached):
+            if isinstance(segment, DiskSegment):
+                segment.files.forget()
         self._begin(offset, config)
-        self._snapshots.remove_after(-1)
-        for segment in dropped:
-            if segment.base_offset != offset:
-                segment.remove()
+        self._detached = []
+        self._unsynced_sealed = {}
+        self._unsynced_indexes = []
+        self._snapshots.remove_after(known_to)
+        # By their names: some may have been taken out of the log, and not be removed yet. Left
+        # there, they would end before this one begins, and recovery would drop it for the gap.
+        for name in self._files.names(self.directory):
+            if _is_of_segment(name) and int(name[:20]) != offset:
+                self._remove_if_there(name)
+        self._files.sync_directory(self.directory)
 
     def detach(self, count: int) -> list[Segment]:
         detached: list[Segment] = list(self.segments[:count])
@@ -235,7 +259,7 @@ class DiskSegments:
         remove(self._files, (f"{self.directory}/{n}" for n in names if n.endswith(CLEANED)))
 
     def flush(self, end_offset: int) -> DiskFlush:
-        others, self._unsynced_files = self._unsynced_files, []
+        others: list[File] = []
         contents, self._unsynced_contents = self._unsynced_contents, {}
         directories, self._unsynced_directories = self._unsynced_directories, []
         if self.active.dirty:
@@ -256,11 +280,10 @@ class DiskSegments:
 
     def repair_tail(self, flush: Flush | None, recovery_point: int) -> None:
         if isinstance(flush, DiskFlush):
-            self._unsynced_files += flush.others
             self._unsynced_contents |= flush.contents
             self._unsynced_directories += flush.directories
         active = self.active
-        active.cut_torn_bytes()
+        active.finish()
         active.dirty = True
         again = self.flush(active.next_offset)
         again.run()
@@ -334,7 +357,6 @@ class DiskSegments:
             if isinstance(segment, DiskSegment):
                 segment.files.forget()
         self.active.release()
-        self._unsynced_files = []
         self._unsynced_sealed = {}
 
 
@@ -342,6 +364,10 @@ def _stem(name: str, suffix: str) -> str | None:
     """The 20 digits before a suffix."""
     stem = name[:20]
     return stem if name[20:] == suffix and stem.isdecimal() else None
+
+
+def _is_of_segment(name: str) -> bool:
+    return name[:20].isdecimal() and name[20:].removesuffix(SWAP) in SUFFIXES
 
 
 def _has_indexes(base_offset: int, names: set[str]) -> bool:

@@ -190,10 +190,14 @@ class Log:
 
         After a failed fsync the kernel calls its pages clean though the disk lacks them, so neither
         another fsync nor a read of the page cache proves anything. Everything above the flushed
-        offset goes, and what is left is synced and read back from the disk.
+        offset goes, and what is left is synced and read back from the disk. Where the log starts
+        above that, nothing is left.
         Raises KafkaError while the disk still fails; it may be called again.
         """
-        self.truncate(self.flushed_offset)
+        if self.flushed_offset < self.log_start_offset:
+            self._restart()
+        else:
+            self.truncate(self.flushed_offset)
         try:
             self._store.repair_tail(self._flush, self.recovery_point)
         except OSError as error:
@@ -214,7 +218,22 @@ class Log:
         except OSError as error:
             raise _unwritable(error) from error
         if self._store.active.next_offset < self.log_start_offset:
-            self._store.restart_at(self.log_start_offset, self.config)
+            self._restart()
+        else:
+            self._adopt_active()
+
+    def _restart(self) -> None:
+        """Begin anew where the log starts: of what was durable, nothing is read any more."""
+        self._hints = Hints()
+        try:
+            self._store.restart_at(self.log_start_offset, self.config, self.flushed_offset)
+        except OSError as error:
+            raise _unwritable(error) from error
+        self._adopt_active()
+        self.flushed_offset = self.end_offset
+
+    def _adopt_active(self) -> None:
+        """The store has dropped the end of the log."""
         self._active = self._store.active
         self.end_offset = self._active.next_offset
         self.size = sum(segment.size for segment in self._store.segments)

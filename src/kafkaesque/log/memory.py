@@ -160,7 +160,7 @@ class MemorySegments:
         self.active = self.segments[-1]
         self.active.truncate(offset)
 
-    def restart_at(self, offset: int, config: LogConfig) -> None:
+    def restart_at(self, offset: int, config: LogConfig, known_to: int = -1) -> None:
         self.active = MemorySegment(offset)
         self.segments = [self.active]
 

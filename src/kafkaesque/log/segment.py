@@ -287,16 +287,20 @@ class ActiveSegment(DiskSegment):
         if position is None:
             return
         index = self.offset_index(True)
-        self.file().truncate(position)
-        self.size = position
-        self.next_offset = self.base_offset
+        whole = self.size, self.next_offset
+        try:
+            self.size, self.next_offset = position, self.base_offset
+            self._extend_index(index, index.cut(offset))
+            self.file().truncate(position)
+        except (OSError, KafkaError):
+            # Nothing is gone: the index is read again when it is needed.
+            self._index, (self.size, self.next_offset) = None, whole
+            raise
         self.dirty = True
         self._torn = False
         self.index_generation += 1
-        from_position = index.cut(offset)
         self._offset_entries_written = min(self._offset_entries_written, len(index.offsets))
         self._time_entries_written = min(self._time_entries_written, len(index.timestamps))
-        self._extend_index(index, from_position)
         self.write_index()
 
     def unwritten_index(self) -> list[tuple[str, bytes, int]]:

@@ -27,10 +27,10 @@ class Snapshots:
     def write(self, offset: int, data: bytes) -> None:
         """Durable when it returns. For a thread."""
         content = zlib.crc32(data).to_bytes(4, "big") + data
+        # Before it is written: one that fails may be there all the same, and must go with its log.
+        self._offsets = sorted({*self._offsets, offset})
         write_atomically(self._files, self._path(offset), content)
-        offsets = sorted({*self._offsets, offset})
-        self._offsets = offsets[-_KEPT:]
-        for old in offsets[:-_KEPT]:
+        for old in self._offsets[:-_KEPT]:
             self._remove(old)
 
     def latest(self, max_offset: int) -> tuple[int, bytes] | None:
@@ -42,19 +42,18 @@ class Snapshots:
                     return offset, content[4:]
         return None
 
-    def remove_after(self, offset: int) -> bool:
-        """Whether there were any. Left behind, they would come to lie within the log again."""
-        gone = [known for known in self._offsets if known > offset]
-        self._offsets = [known for known in self._offsets if known <= offset]
-        for known in gone:
+    def remove_after(self, offset: int) -> None:
+        """Left behind, they would come to lie within the log again."""
+        for known in [known for known in self._offsets if known > offset]:
             self._remove(known)
-        return bool(gone)
 
     def _remove(self, offset: int) -> None:
+        """It is known until it is gone."""
         try:
             self._files.remove(self._path(offset))
         except FileNotFoundError:
             pass
+        self._offsets = [known for known in self._offsets if known != offset]
 
     def _path(self, offset: int) -> str:
         return f"{self._directory}/{offset:020d}{SUFFIX}"

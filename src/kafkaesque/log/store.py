@@ -138,8 +138,8 @@ class Store(Protocol):
     def truncate(self, offset: int, config: LogConfig) -> None:
         """Drop the batch that contains `offset` and all after it."""
 
-    def restart_at(self, offset: int, config: LogConfig) -> None:
-        """Drop everything and begin at `offset`."""
+    def restart_at(self, offset: int, config: LogConfig, known_to: int = -1) -> None:
+        """Drop everything and begin at `offset`, durably. Snapshots up to `known_to` stay true."""
 
     def detach(self, count: int) -> list[Segment]:
         """Take the first segments out. They are not read any more; `remove` deletes them."""

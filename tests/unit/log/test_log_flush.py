@@ -1,11 +1,14 @@
 """What a flush promises, and what happens when the disk breaks its word."""
 
+import errno
+import os
 from random import Random
 from uuid import UUID
 
 import pytest
 from tests.crash.forgetting import ForgettingFiles
 from tests.unit.log.logs import (
+    DIRECTORY,
     append,
     append_many,
     flush,
@@ -18,6 +21,7 @@ from tests.unit.log.logs import (
 
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.directory import DataDirectory
+from kafkaesque.log.files import File
 from kafkaesque.log.log import Log, LogConfig
 from kafkaesque.log.memory import MemorySegments
 from kafkaesque.types import TopicPartition
@@ -227,3 +231,153 @@ def test_a_disk_that_lost_durable_bytes_keeps_the_partition_offline() -> None:
     files.rot(path_of(0, ".log"), b"rot", 200)
     with pytest.raises(KafkaError, match="among records that were durable"):
         log.recover_from_failed_flush()
+
+
+def deleted_past_the_flushed(files: ForgettingFiles) -> Log:
+    """As with write.caching: five records are flushed, 25 are not, and the log starts at 17."""
+    log = open_log(files, SMALL)
+    append_many(log, 5)
+    flush(log)
+    log.write_snapshot(5, b"producers")
+    append_many(log, 25)
+    log.delete_before(17)
+    return log
+
+
+def fail_to_flush(log: Log, files: ForgettingFiles) -> None:
+    files.failing_syncs = 1
+    job = log.begin_flush()
+    assert job is not None
+    with pytest.raises(OSError, match="Input/output error"):
+        job.run()
+
+
+@pytest.mark.parametrize("durable_start", [None, 17])
+def test_a_log_that_starts_above_what_was_flushed_begins_anew_there(
+    durable_start: int | None,
+) -> None:
+    """Whether or not that start, and the removal of what lies before it, had come to the disk."""
+    files = new_disk()
+    log = deleted_past_the_flushed(files)
+    fail_to_flush(log, files)
+    log.recover_from_failed_flush()
+    assert (log.log_start_offset, log.flushed_offset, log.end_offset) == (17, 17, 17)
+    assert log.latest_snapshot() == (5, b"producers")
+    assert log.begin_flush() is None
+    kept = append_many(log, 12)
+    assert read_all(log) == b"".join(kept)
+    flush(log)
+    for survivor in after_power_cuts(files):
+        again = open_log(survivor, SMALL, log_start_offset=durable_start)
+        assert (again.log_start_offset, again.end_offset) == (17, 29)
+        assert read_all(again) == b"".join(kept)
+
+
+def test_beginning_anew_can_fail_and_be_tried_again() -> None:
+    for seed in range(20):
+        files = new_disk(seed)
+        log = deleted_past_the_flushed(files)
+        removable = log.sealed[:1]
+        fail_to_flush(log, files)
+        files.failing_syncs = 2
+        for _ in range(2):
+            with pytest.raises(KafkaError, match="Input/output error"):
+                log.recover_from_failed_flush()
+        log.recover_from_failed_flush()
+        log.remove_segments(removable)
+        kept = append(log)
+        flush(log)
+        assert read_all(open_log(files.cut(Random(seed)), SMALL)) == kept
+
+
+class StumblingFiles(ForgettingFiles):
+    """The nth change of this kind fails, and those after it do not."""
+
+    fails_in: tuple[str, int] | None = None
+
+    def _count(self, operation: str) -> None:
+        if self.fails_in is not None and self.fails_in[0] == operation:
+            number = self.fails_in[1] - 1
+            self.fails_in = (operation, number) if number else None
+            if not number:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    def open(self, path: str, *, create: bool = False) -> File:
+        if create:
+            self._count("create")
+        return super().open(path, create=create)
+
+    def remove(self, path: str) -> None:
+        self._count("remove")
+        super().remove(path)
+
+    def sync_directory(self, path: str) -> None:
+        self._count("sync_directory")
+        super().sync_directory(path)
+
+
+STUMBLES = [("create", n) for n in (1, 2)] + [("remove", n) for n in range(1, 9)]
+
+
+@pytest.mark.parametrize("stumble", [*STUMBLES, ("sync_directory", 1)])
+def test_what_a_failed_flush_may_have_lost_goes_even_where_dropping_it_stumbles(
+    stumble: tuple[str, int],
+) -> None:
+    files = StumblingFiles()
+    for path in ("/data", DIRECTORY):
+        files.make_directory(path)
+    files.sync_directory("/")
+    files.sync_directory("/data")
+    log = open_log(files, SMALL)
+    kept = append_many(log, 13)
+    flush(log)
+    append_many(log, 30)
+    log.write_snapshot(20, b"of records that go")
+    log.write_snapshot(30, b"of records that go")
+    fail_to_flush(log, files)
+    files.fails_in = stumble
+    with pytest.raises((KafkaError, OSError)):
+        log.recover_from_failed_flush()
+    assert files.fails_in is None
+    log.recover_from_failed_flush()
+    assert log.latest_snapshot(100) is None
+    bases = [int(name[:20]) for name in files.names(DIRECTORY) if name[:20].isdecimal()]
+    assert max(bases) <= 13, "nothing of what was dropped may come to lie behind what is appended"
+    while log.end_offset < 43:
+        kept.append(append(log, size=50))
+    flush(log)
+    for survivor in after_power_cuts(files, 5):
+        again = open_log(survivor, SMALL)
+        assert read_all(again) == b"".join(kept)
+        assert again.latest_snapshot() is None
+
+
+def test_a_snapshot_that_could_not_be_removed_is_not_forgotten() -> None:
+    files = StumblingFiles()
+    for path in ("/data", DIRECTORY):
+        files.make_directory(path)
+    log = open_log(files, SMALL)
+    append_many(log, 30)
+    flush(log)
+    log.write_snapshot(10, b"10")
+    log.write_snapshot(20, b"20")
+    files.fails_in = ("remove", 1)
+    with pytest.raises(OSError, match="Input/output error"):
+        log.write_snapshot(30, b"30")
+    log.truncate(5)
+    assert not [name for name in files.names(DIRECTORY) if name.endswith(".producers")]
+
+
+def test_a_snapshot_whose_write_failed_late_goes_with_the_records_it_speaks_of() -> None:
+    files = StumblingFiles()
+    for path in ("/data", DIRECTORY):
+        files.make_directory(path)
+    log = open_log(files, SMALL)
+    append_many(log, 30)
+    flush(log)
+    files.fails_in = ("sync_directory", 1)
+    with pytest.raises(OSError, match="Input/output error"):
+        log.write_snapshot(30, b"30")
+    log.truncate(5)
+    append_many(log, 40)
+    assert open_log(files.kill(), SMALL).latest_snapshot() is None
