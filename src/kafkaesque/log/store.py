@@ -103,6 +103,10 @@ class Swap(Protocol):
     @property
     def new(self) -> Segment: ...
 
+    @property
+    def is_undone(self) -> bool:
+        """After `run` has raised: whether all is as it was before."""
+
     def run(self) -> None:
         """For a thread. Raises OSError."""
 

@@ -29,6 +29,7 @@ class Swap:
 
     Nobody else may remove segments of this log while it runs. If `run` raises, the log goes on with
     the old ones, whose files it holds: whichever the disk has then, a start finds the same records.
+    Only where it `is_undone`, for sure, may another be begun before that.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class Swap:
     ) -> None:
         self.old = list(old)
         self.new = new
+        self.is_undone = False
         self._files = files
         self._directory = directory
         self._bases = [segment.base_offset for segment in old]
@@ -60,13 +62,15 @@ class Swap:
             self._files.sync_directory(self._directory)
 
     def _undo(self) -> None:
-        # The log's name goes first, for sure: without it, nothing is decided.
+        # The log's name goes first, for sure: without it, nothing is decided. Where that cannot be
+        # told, it may come back, and its indexes must be there then.
         remove(self._files, [self._stem + LOG + SWAP])
         self._files.sync_directory(self._directory)
         endings = [suffix + ending for suffix in SUFFIXES for ending in (SWAP, CLEANED)]
         remove(self._files, (self._stem + ending for ending in endings))
         for segment in self.old:
             segment.files.let_go()
+        self.is_undone = True
 
     def forget_old(self) -> None:
         """Let go of the old segments. For a thread: the last to hold a file waits for its end."""

@@ -28,6 +28,7 @@ from kafkaesque.broker.config import BrokerConfig
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.topics import NewTopic
 from kafkaesque.log.compact import Request, Result
+from kafkaesque.log.files import OsFiles
 from kafkaesque.metrics import exposition
 from kafkaesque.records.batch import Record, new_batch
 from kafkaesque.records.control import Marker
@@ -407,6 +408,36 @@ def test_the_cleaner_has_metrics(rig: Rig) -> None:
         assert f"kafkaesque_cleaner_cleaned_offset{labels} {cleaned_to}\n" in page
         assert f"kafkaesque_cleaner_dirty_ratio{labels} 0.0\n" in page
         assert f"kafkaesque_cleaner_runs_total{labels} 1\n" in page
+        await rig.broker.close()
+
+    run(story)
+
+
+class OnceFailingFiles(OsFiles):
+    """The first segment that is about to be swapped in is not."""
+
+    has_failed = False
+
+    def rename(self, old: str, new: str) -> None:
+        if old.endswith(".log.cleaned") and not self.has_failed:
+            self.has_failed = True
+            raise OSError(errno.EIO, "Input/output error")
+        super().rename(old, new)
+
+
+def test_a_swap_that_was_undone_is_tried_again(on_disk: Rig) -> None:
+    async def story() -> None:
+        rig = on_disk
+        config = BrokerConfig((), rig.data_dir, {"log.cleaner.backoff.ms": "1000"})
+        rig.broker = await Broker.open(config, lambda: rig.now_ms, OnceFailingFiles())
+        partition = await rig.topic()
+        await rig.fill(partition)
+        await rig.broker.cleaner.clean()
+        assert rig.state(partition).failures == 1
+        assert rig.leftovers() == []
+        rig.now_ms += 1000
+        await rig.broker.cleaner.clean()
+        assert rig.state(partition).runs == 1
         await rig.broker.close()
 
     run(story)

@@ -3,6 +3,7 @@
 import errno
 import os
 from pathlib import Path
+from random import Random
 
 import pytest
 from tests.crash.forgetting import ForgettingFiles
@@ -150,8 +151,14 @@ class FailingFiles(ForgettingFiles):
     """Fails at the nth of a kind of operation on names."""
 
     fails_at: tuple[str, int] = ("", 0)
+    fails_for_good: tuple[str, int] = ("", 0)
 
     def _count(self, what: str) -> None:
+        operation, left = self.fails_for_good
+        if operation and (left <= 0 or what == operation):
+            self.fails_for_good = (operation, left - 1)
+            if left <= 1:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
         if self.fails_at[0] == what:
             self.fails_at = (what, self.fails_at[1] - 1)
             if self.fails_at[1] == 0:
@@ -175,6 +182,8 @@ FAILURES = [
     *(("sync", number) for number in range(1, 4)),
     *(("remove", number) for number in range(1, 4)),
 ]
+UNDONE = [("rename", 1), ("rename", 2), ("rename", 3), ("sync", 1), ("sync", 2)]
+"""Before it was decided."""
 
 
 @pytest.mark.parametrize("failure", FAILURES)
@@ -195,6 +204,11 @@ def test_a_swap_that_fails_leaves_a_log_that_reads_on_and_a_start_finds_all_of_i
         swap.run()
     files.fails_at = ("", 0)
     assert pairs(log) == before
+    assert swap.is_undone == (failure in UNDONE)
+    if swap.is_undone:
+        assert leftovers(files) == []
+        swap_in(log, cleaned(log, files))
+        assert pairs(log) == LEFT
     keyed(log, ("new", "x"))
     flush(log)
     log.remove_segments(log.delete_before(30))
@@ -205,6 +219,26 @@ def test_a_swap_that_fails_leaves_a_log_that_reads_on_and_a_start_finds_all_of_i
         "new": "x",
     }
     assert leftovers(files) == []
+
+
+@pytest.mark.parametrize("renames", [1, 2, 3])
+def test_a_swap_whose_undoing_fails_too_is_left_to_the_next_start(renames: int) -> None:
+    files = FailingFiles()
+    for path, parent in (("/data", "/"), (DIRECTORY, "/data")):
+        files.make_directory(path)
+        files.sync_directory(parent)
+    log = written(files)
+    result = cleaned(log, files)
+    swap = log.swap(made_of(log, result), result.segments[0])
+    assert swap is not None
+    files.fails_for_good = ("rename", renames)
+    with pytest.raises(OSError, match="Input/output error"):
+        swap.run()
+    files.fails_for_good = ("", 0)
+    assert not swap.is_undone
+    assert len(pairs(log)) == 50
+    for seed in range(10):
+        assert pairs(open_log(files.cut(Random(seed)), CONFIG, recovery_point=50))[-10:] == LEFT
 
 
 def test_old_files_are_closed_when_the_last_reader_has_gone(tmp_path: Path) -> None:
