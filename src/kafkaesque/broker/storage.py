@@ -357,8 +357,9 @@ class DiskStorage:
         """Put a compacted segment in the place of `old`, while nobody removes segments.
 
         False: they are not there any more, or the partition is not. `old` is emptied: the last to
-        hold a file waits for its end, and that must not be the loop. Raises KafkaError when the
-        disk fails: the log then reads the old segments until the next start, which finds the new.
+        hold a file waits for its end, and that must not be the loop. Raises OSError when the disk
+        fails and all is as before, KafkaError when that is not sure: the log then reads the old
+        segments until the next start, which may find the new.
         """
         async with self._checkpoints:
             swap = partition.log.swap(old, cleaned) if partition.offline is None else None
@@ -367,6 +368,8 @@ class DiskStorage:
             try:
                 await self._disk.run(swap.run)
             except OSError as error:
+                if swap.is_undone:
+                    raise
                 raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
             # A log that is being repaired must not change.
             partition.check_online()
