@@ -147,7 +147,7 @@ class World:
             partition.flushed_offset = partition.log.flushed_offset
 
     def _forget_from(self, partition: Partition, offset: int) -> None:
-        partition.content = [b for b in partition.content if partition.base_of(b) < offset]
+        partition.content = [b for b in partition.content if read_header(b).next_offset <= offset]
 
     def _roll(self, partition: Partition) -> None:
         partition.log.roll()
