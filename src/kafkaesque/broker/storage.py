@@ -267,7 +267,7 @@ class DiskStorage:
 
     async def remove_deleted(self) -> None:
         """Remove the files of what was put away. What fails is tried again at the next call."""
-        deleted = list(self._directory.deleted)
+        deleted = sorted(self._directory.deleted)
         try:
             if deleted:
                 await self._disk.run(partial(self._directory.remove_deleted, deleted))

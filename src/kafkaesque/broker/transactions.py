@@ -249,7 +249,7 @@ class Transactions:
         """
         self._end_orphans()
         await self._reload()
-        for transactional_id in tuple(self._unwritten):
+        for transactional_id in sorted(self._unwritten):
             self._resume(transactional_id)
         async for transaction in in_turns(tuple(self.table.transactions.values()), _PER_TURN):
             if transaction.is_due(self._now()):
@@ -277,7 +277,7 @@ class Transactions:
 
     def _end_orphans(self) -> None:
         """Abort them; they are looked at again until that is durable."""
-        for orphan in tuple(self._orphans):
+        for orphan in sorted(self._orphans):
             partition = self._partition(orphan.partition)
             try:
                 waiting = partition and self._end_in(partition, *orphan[1:], Marker.ABORT)

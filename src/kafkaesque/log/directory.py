@@ -195,7 +195,7 @@ class DataDirectory:
         One that fails does not keep the others; the first error of these `paths` is raised then.
         """
         failure = None
-        for path in {*paths, *self.deleted}:
+        for path in sorted({*paths, *self.deleted}):
             try:
                 self._files.remove_tree(path)
             except FileNotFoundError:
