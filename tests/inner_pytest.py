@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-TIMEOUT_S = 110
+TIMEOUT_S = 280
 
 
 def run_pytest(directory: Path, files: Mapping[str, str], *arguments: str) -> str:

@@ -13,6 +13,8 @@ from tests import foreign
 from tests.broker_process import COMMAND, BrokerProcess
 from tests.pipeline_status import status_of
 
+from kafkaesque.client.pipelines import PipelineStatus
+
 # The function runs in Spark's workers, and fails as long as a file is there.
 FILE = """
 from pathlib import Path
@@ -59,7 +61,11 @@ def pipeline(brokers: str, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True)
 
 
-@pytest.mark.timeout(300)
+def has_failed(status: PipelineStatus) -> bool:
+    return status.restarts > 0 and status.error == "the weather is bad"
+
+
+@pytest.mark.timeout(600)
 def test_what_fails_is_started_again_and_what_is_stopped_waits(
     tmp_path: Path, brokers: str
 ) -> None:
@@ -85,19 +91,18 @@ def test_what_fails_is_started_again_and_what_is_stopped_waits(
             foreign.until(lambda: written(out) == list(range(10)), 100)
             trouble.touch()
             foreign.produce(brokers, "events", [b"%d" % each for each in range(10, 15)])
-            foreign.until(lambda: status_of(brokers, "counted").restarts > 0, 60)
-            assert status_of(brokers, "counted").error == "the weather is bad"
+            foreign.until(lambda: has_failed(status_of(brokers, "counted")), 100)
             trouble.unlink()
-            foreign.until(lambda: written(out) == list(range(15)), 60)
+            foreign.until(lambda: written(out) == list(range(15)), 100)
             foreign.until(lambda: status_of(brokers, "counted").state == "running")
 
             assert pipeline(brokers, "stop", "counted").returncode == 0
             assert status_of(brokers, "counted").state == "stopped"
             foreign.produce(brokers, "events", [b"15"])
             assert pipeline(brokers, "start", "counted").returncode == 0
-            foreign.until(lambda: written(out) == list(range(16)), 60)
+            foreign.until(lambda: written(out) == list(range(16)), 100)
             process.send_signal(signal.SIGTERM)
-            said = process.communicate(timeout=60)[1]
+            said = process.communicate(timeout=100)[1]
         finally:
             process.kill()
     assert process.returncode == 0, said

@@ -64,7 +64,7 @@ class Environment:
             text=True,
             cwd=self.work,
             env=clean_environment(),
-            timeout=60,
+            timeout=200,
         )
 
 
@@ -77,7 +77,7 @@ def clean_environment() -> dict[str, str]:
 def uv(*args: object) -> "subprocess.CompletedProcess[str]":
     command = [str(UV), *map(str, args)]
     env = clean_environment()
-    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=100)
+    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=250)
 
 
 @pytest.fixture(scope="module")
