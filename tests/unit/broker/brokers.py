@@ -5,17 +5,21 @@ import errno
 import os
 import threading
 from collections.abc import Awaitable, Callable, Mapping
+from inspect import isawaitable
 from pathlib import Path
 from typing import Any
 
 from tests.faulty_files import FaultyFiles
 from tests.unit.broker.state_logs import Now
 
+from kafkaesque.broker.apis import APIS, Context
 from kafkaesque.broker.broker import Broker
-from kafkaesque.broker.config import BrokerConfig
+from kafkaesque.broker.config import BrokerConfig, Listener
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.topics import NewTopic
 from kafkaesque.log.files import File
+from kafkaesque.protocol.header import RequestHeader
+from kafkaesque.protocol.messages import MESSAGES
 from kafkaesque.records.batch import Record, new_batch
 from kafkaesque.types import Buffer
 
@@ -70,6 +74,15 @@ class _PathFile:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
+
+
+async def call(broker: Broker, request: Any, version: int) -> Any:
+    """What a client is answered, without a connection."""
+    (key,) = [key for key, api in MESSAGES.items() if api.request is type(request)]
+    api = APIS[key]
+    header = RequestHeader(api.key, version, 1, "client")
+    answer = api.handle(Context(broker, Listener("127.0.0.1", 9092), header, "127.0.0.1"), request)
+    return await answer if isawaitable(answer) else answer
 
 
 class ShiftedLoop(asyncio.SelectorEventLoop):

@@ -1,14 +1,15 @@
 """ListTransactions (66), versions 0–2. The transactional ids, by state, producer, age and name.
 
-Version 1 asks for those that have been open for longer than so many ms (KIP-994), version 2 for
-names that match a regular expression as a whole (KIP-1152). Kafka matches in linear time; Python
-does not, and a pattern like `(a+)+b` would stop the broker. So a pattern may repeat twice, and
-never a group: others are refused.
+Version 1 asks for those that began longer than so many ms ago (KIP-994), whatever has become of
+them since, as Kafka does it. Version 2 asks for names that match a regular expression as a whole
+(KIP-1152): patterns.py says which are understood; others are INVALID_REGULAR_EXPRESSION.
 """
 
-import re
+import asyncio
 
 from kafkaesque.broker.apis.context import Context
+from kafkaesque.broker.in_turns import in_turns
+from kafkaesque.broker.patterns import Pattern, PatternError
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.list_transactions import (
     ListTransactionsRequest,
@@ -18,48 +19,57 @@ from kafkaesque.protocol.messages.list_transactions import (
 from kafkaesque.transactions.events import State
 from kafkaesque.transactions.transaction import Transaction
 
-_MAX_REPETITIONS = 2
-_REPETITIONS = re.compile(r"[*+{]")
-_TOO_MUCH = re.compile(r"\)[*+?{]|\\[1-9]|\(\?")
-"""A group that repeats, what an earlier group has matched, and looking around."""
 
-_OPEN = (State.ONGOING, State.PREPARE_COMMIT, State.PREPARE_ABORT)
-
-
-def list_transactions(ctx: Context, request: ListTransactionsRequest) -> ListTransactionsResponse:
-    known = {state.value for state in State}
+async def list_transactions(
+    ctx: Context, request: ListTransactionsRequest
+) -> ListTransactionsResponse:
+    wanted = request.transactional_id_pattern
     try:
-        pattern = _pattern(request.transactional_id_pattern or ".*")
-    except (re.error, OverflowError, RecursionError):
+        pattern = Pattern(wanted) if wanted else None
+    except PatternError:
         return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
-    now_ms = ctx.broker.clock()
-    return ListTransactionsResponse(
-        unknown_state_filters=[name for name in request.state_filters if name not in known],
-        transaction_states=[
-            TransactionState(
-                transactional_id=each.transactional_id,
-                producer_id=each.producer_id,
-                transaction_state=each.state.value,
+    known = {state.value for state in State}
+    filters = _Filters(request, ctx.broker.clock())
+    response = ListTransactionsResponse(
+        unknown_state_filters=[name for name in request.state_filters if name not in known]
+    )
+    async for each in in_turns(tuple(ctx.broker.transactions.table.transactions.values())):
+        if filters.admit(each) and (pattern is None or await _matches(pattern, each)):
+            response.transaction_states.append(
+                TransactionState(
+                    transactional_id=each.transactional_id,
+                    producer_id=each.producer_id,
+                    transaction_state=each.state.value,
+                )
             )
-            for each in ctx.broker.transactions.table.transactions.values()
-            if _is_asked_for(each, request, now_ms) and pattern.fullmatch(each.transactional_id)
-        ],
-    )
+    return response
 
 
-def _pattern(text: str) -> re.Pattern[str]:
-    """One that is matched in a moment against any name. Raises re.error."""
-    if len(_REPETITIONS.findall(text)) > _MAX_REPETITIONS or _TOO_MUCH.search(text):
-        raise re.error("a pattern that might take too long")
-    return re.compile(text, re.DOTALL)
+async def _matches(pattern: Pattern, transaction: Transaction) -> bool:
+    """A long id may take more than one turn of the loop."""
+    matching = pattern.matching(transaction.transactional_id)
+    while True:
+        try:
+            next(matching)
+        except StopIteration as end:
+            return bool(end.value)
+        await asyncio.sleep(0)
 
 
-def _is_asked_for(each: Transaction, request: ListTransactionsRequest, now_ms: int) -> bool:
-    if request.state_filters and each.state.value not in request.state_filters:
-        return False
-    if request.producer_id_filters and each.producer_id not in request.producer_id_filters:
-        return False
-    is_open = each.state in _OPEN
-    return request.duration_filter < 0 or (
-        is_open and now_ms - each.started_ms > request.duration_filter
-    )
+class _Filters:
+    """What is asked for beside a name; no states or producers are all."""
+
+    def __init__(self, request: ListTransactionsRequest, now_ms: int) -> None:
+        self._states = frozenset(request.state_filters)
+        self._producer_ids = frozenset(request.producer_id_filters)
+        self._duration_ms = request.duration_filter
+        self._now_ms = now_ms
+
+    def admit(self, each: Transaction) -> bool:
+        if each.is_vacant or each.state is State.DEAD:
+            return False
+        if self._states and each.state.value not in self._states:
+            return False
+        if self._producer_ids and each.producer_id not in self._producer_ids:
+            return False
+        return self._duration_ms < 0 or self._now_ms - each.started_ms > self._duration_ms
