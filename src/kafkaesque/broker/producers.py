@@ -9,8 +9,9 @@ A marker, and an offset that is committed in a transaction, have no sequence: th
 Pure: partition.py asks `check` before it appends and tells `update` after; at start the same
 `update` replays the headers of the log from the last snapshot on.
 
-A snapshot: count u32, then per producer: id i64, epoch i16, last timestamp i64, batches u8, and per
-batch: base sequence i32, last sequence i32, base offset i64, append time i64 (−1: create time).
+A snapshot: count u32, then per producer: id i64, epoch i16, last timestamp i64, batches u8 (its
+highest bit: a transaction has ended here), and per batch: base sequence i32, last sequence i32,
+base offset i64, append time i64 (−1: create time).
 """
 
 import struct
@@ -22,9 +23,12 @@ from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.records.batch import BatchHeader
 
 BATCHES_KEPT = 5
+_COORDINATOR_EPOCH = 0
+"""As the markers have it: one node coordinates for ever."""
 _COUNT = struct.Struct(">I")
 _PRODUCER = struct.Struct(">qhqB")
 _BATCH = struct.Struct(">iiqq")
+_HAS_ENDED = 0x80
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +48,23 @@ class Appended:
 
 
 class Described(NamedTuple):
-    """What DescribeProducers tells of one; no sequence is −1."""
+    """What DescribeProducers tells of one; no sequence is −1, and so is the coordinator's epoch
+    until a marker has ended a transaction here.
+    """
 
     producer_id: int
     producer_epoch: int
     last_sequence: int
     last_timestamp: int
+    coordinator_epoch: int
 
 
 @dataclass(slots=True)
 class _Producer:
     epoch: int
     last_timestamp: int = 0
+    has_ended: bool = False
+    """A marker has ended a transaction of it here."""
     batches: deque[Appended] = field(default_factory=lambda: deque(maxlen=BATCHES_KEPT))
 
 
@@ -102,10 +111,12 @@ class Producers:
         """Note a batch that has been appended. `header` is the stamped one."""
         if header.producer_id < 0:
             return
-        producer = self._producers.get(header.producer_id)
+        before = producer = self._producers.get(header.producer_id)
         if producer is None or producer.epoch != header.producer_epoch:
             producer = self._producers[header.producer_id] = _Producer(header.producer_epoch)
+            producer.has_ended = before is not None and before.has_ended
         producer.last_timestamp = now_ms
+        producer.has_ended |= header.is_control
         if header.base_sequence < 0:
             return
         append_time = header.max_timestamp if header.is_log_append_time else -1
@@ -128,6 +139,7 @@ class Producers:
                 producer.epoch,
                 producer.batches[-1].last_sequence if producer.batches else -1,
                 producer.last_timestamp,
+                _COORDINATOR_EPOCH if producer.has_ended else -1,
             )
             for producer_id, producer in self._producers.items()
         ]
@@ -141,10 +153,9 @@ class Producers:
     def snapshot(self) -> bytes:
         parts = [_COUNT.pack(len(self._producers))]
         for producer_id, producer in self._producers.items():
+            count = len(producer.batches) | _HAS_ENDED * producer.has_ended
             parts.append(
-                _PRODUCER.pack(
-                    producer_id, producer.epoch, producer.last_timestamp, len(producer.batches)
-                )
+                _PRODUCER.pack(producer_id, producer.epoch, producer.last_timestamp, count)
             )
             parts += [
                 _BATCH.pack(b.base_sequence, b.last_sequence, b.base_offset, b.append_time)
@@ -163,8 +174,9 @@ class Producers:
         for _ in range(count):
             producer_id, epoch, timestamp, batches = _PRODUCER.unpack_from(snapshot, position)
             position += _PRODUCER.size
-            producer = producers._producers[producer_id] = _Producer(epoch, timestamp)
-            for _ in range(batches):
+            has_ended = bool(batches & _HAS_ENDED)
+            producer = producers._producers[producer_id] = _Producer(epoch, timestamp, has_ended)
+            for _ in range(batches & ~_HAS_ENDED):
                 producer.batches.append(Appended(*_BATCH.unpack_from(snapshot, position)))
                 position += _BATCH.size
         return producers, position

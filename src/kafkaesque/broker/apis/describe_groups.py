@@ -1,8 +1,10 @@
 """DescribeGroups (15), versions 0–6. A group that is not there is "Dead"; from version 6 on it is
-an error (KIP-1043).
+an error (KIP-1043). Version 3 may ask what the client may do with it (KIP-430): without an
+authorizer all that there is, as in Kafka.
 """
 
 from kafkaesque.broker.apis.context import Context
+from kafkaesque.broker.in_turns import in_turns
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.describe_groups import (
     DescribedGroup,
@@ -11,9 +13,21 @@ from kafkaesque.protocol.messages.describe_groups import (
     DescribeGroupsResponse,
 )
 
+_READ, _DELETE, _DESCRIBE, _DESCRIBE_CONFIGS, _ALTER_CONFIGS = 3, 6, 8, 10, 11
+_OPERATIONS = sum(
+    1 << code for code in (_READ, _DELETE, _DESCRIBE, _DESCRIBE_CONFIGS, _ALTER_CONFIGS)
+)
+"""Those that Kafka has for a group, as bits by their codes."""
 
-def describe_groups(ctx: Context, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
-    return DescribeGroupsResponse(groups=[_describe(ctx, name) for name in request.groups])
+
+async def describe_groups(ctx: Context, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+    response = DescribeGroupsResponse()
+    async for name in in_turns(request.groups):
+        group = _describe(ctx, name)
+        if request.include_authorized_operations and not group.error_code:
+            group.authorized_operations = _OPERATIONS
+        response.groups.append(group)
+    return response
 
 
 def _describe(ctx: Context, group_id: str) -> DescribedGroup:

@@ -39,6 +39,7 @@ def _describe(ctx: Context, topic: str, number: int) -> PartitionResponse:
             producer_epoch=producer.producer_epoch,
             last_sequence=producer.last_sequence,
             last_timestamp=producer.last_timestamp,
+            coordinator_epoch=producer.coordinator_epoch,
             current_txn_start_offset=opened.get(producer.producer_id, -1),
         )
         for producer in partition.producers.describe()
