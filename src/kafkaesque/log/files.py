@@ -6,6 +6,7 @@ forgets, tears and reorders whatever was not synced. So the rules are the disk's
 - after a failed `sync` the page cache is no witness any more: see Log.recover_from_failed_flush.
 A file is closed when its last holder lets go of it, never under a reader in another thread: a
 descriptor number that is reused at once would serve one partition's bytes for another's.
+Only the broker's user and group may read what is made here.
 Above: segment.py, index.py, disk.py, directory.py. Below: os.
 """
 
@@ -13,6 +14,9 @@ import errno
 import fcntl
 import mmap
 import os
+import resource
+import sys
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
@@ -94,6 +98,33 @@ _REMOVAL_ATTEMPTS = 5
 _NO_NOWAIT = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS}
 _NOWAIT_FLAG: int = getattr(os, "RWF_NOWAIT", 0)
 _fdatasync = getattr(os, "fdatasync", os.fsync)
+_FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
+_NO_FULL_SYNC = {errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOTTY}
+_FILE_MODE, _DIRECTORY_MODE = 0o640, 0o750
+
+
+def _sync(descriptor: int, sync: Callable[[int], None]) -> None:
+    """On macOS `sync` leaves bytes in the drive's own cache, which a power cut empties."""
+    if _FULL_SYNC is not None:
+        try:
+            fcntl.fcntl(descriptor, _FULL_SYNC)
+            return
+        except OSError as error:
+            if error.errno not in _NO_FULL_SYNC:
+                raise
+    sync(descriptor)
+
+
+def descriptors_left() -> int:
+    """How many more files this process may hold open, connections included."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limit == resource.RLIM_INFINITY:
+        return sys.maxsize
+    try:
+        # One of them is that of the listing itself.
+        return max(limit - len(os.listdir("/dev/fd")) + 1, 0)
+    except OSError as error:
+        return 0 if error.errno in (errno.EMFILE, errno.ENFILE) else limit
 
 
 class OsFile:
@@ -102,7 +133,7 @@ class OsFile:
     def __init__(self, path: str, create: bool) -> None:
         self._descriptor = -1
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
-        self._descriptor = os.open(path, flags, 0o644)
+        self._descriptor = os.open(path, flags, _FILE_MODE)
         self._nowait = bool(_NOWAIT_FLAG)
         self._reads_ahead = hasattr(os, "posix_fadvise")
 
@@ -151,7 +182,7 @@ class OsFile:
         os.ftruncate(self._descriptor, size)
 
     def sync(self) -> None:
-        _fdatasync(self._descriptor)
+        _sync(self._descriptor, _fdatasync)
 
     def drop_cache(self, position: int) -> None:
         if hasattr(os, "posix_fadvise"):
@@ -199,7 +230,7 @@ class OsFiles:
         return os.path.isdir(path)
 
     def make_directory(self, path: str) -> None:
-        os.mkdir(path)
+        os.mkdir(path, _DIRECTORY_MODE)
 
     def rename(self, old: str, new: str) -> None:
         os.rename(old, new)
@@ -230,12 +261,12 @@ class OsFiles:
     def sync_directory(self, path: str) -> None:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            os.fsync(descriptor)
+            _sync(descriptor, os.fsync)
         finally:
             os.close(descriptor)
 
     def lock(self, path: str) -> Lock | None:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -1,13 +1,21 @@
 """OsFiles against the real file system; the other tests run on its forgetting twin."""
 
 import errno
+import fcntl
 import multiprocessing
 import os
+import stat
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
+from kafkaesque.log import files as files_module
+from kafkaesque.log.directory import DataDirectory
 from kafkaesque.log.files import OsFiles, fetch, read_whole, write_atomically
+from kafkaesque.log.log import Log, LogConfig
+from kafkaesque.types import TopicPartition
 
 
 @pytest.fixture
@@ -126,3 +134,134 @@ def test_directories_come_and_go(files: OsFiles, tmp_path: Path) -> None:
     assert files.names(path) == []
     files.remove_tree(path)
     assert not files.exists(path)
+
+
+class FakeMacOs:
+    """fcntl as macOS has it, on a file system that may not know F_FULLFSYNC."""
+
+    F_FULLFSYNC = 51
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.calls: list[str] = []
+        self.refusal: int | None = None
+        monkeypatch.setattr(files_module, "_FULL_SYNC", self.F_FULLFSYNC)
+        monkeypatch.setattr(fcntl, "fcntl", self._fcntl)
+        monkeypatch.setattr(os, "fsync", lambda descriptor: self.calls.append("fsync"))
+        monkeypatch.setattr(
+            files_module, "_fdatasync", lambda descriptor: self.calls.append("fsync")
+        )
+
+    def _fcntl(self, descriptor: int, command: int) -> int:
+        assert command == self.F_FULLFSYNC
+        os.fstat(descriptor)
+        self.calls.append("full")
+        if self.refusal is not None:
+            raise OSError(self.refusal, os.strerror(self.refusal))
+        return 0
+
+
+def sync_both(files: OsFiles, directory: Path) -> None:
+    files.open(str(directory / "a"), create=True).sync()
+    files.sync_directory(str(directory))
+
+
+def test_on_macos_the_drives_own_cache_is_emptied_too(
+    files: OsFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = FakeMacOs(monkeypatch)
+    sync_both(files, tmp_path)
+    assert system.calls == ["full", "full"]
+
+
+@pytest.mark.parametrize("refusal", [errno.ENOTSUP, errno.EINVAL])
+def test_a_file_system_without_a_full_sync_gets_a_plain_one(
+    files: OsFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: int
+) -> None:
+    system = FakeMacOs(monkeypatch)
+    system.refusal = refusal
+    sync_both(files, tmp_path)
+    assert system.calls == ["full", "fsync", "full", "fsync"]
+
+
+def test_a_full_sync_that_fails_is_not_taken_for_one_that_is_not_there(
+    files: OsFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = FakeMacOs(monkeypatch)
+    system.refusal = errno.EIO
+    file = files.open(str(tmp_path / "a"), create=True)
+    with pytest.raises(OSError, match="Input/output error"):
+        file.sync()
+    with pytest.raises(OSError, match="Input/output error"):
+        files.sync_directory(str(tmp_path))
+    assert system.calls == ["full", "full"]
+
+
+@pytest.fixture
+def umask() -> Iterator[Callable[[int], int]]:
+    before = os.umask(0o022)
+    yield os.umask
+    os.umask(before)
+
+
+@pytest.mark.parametrize(("mask", "file", "directory"), [(0, 0o640, 0o750), (0o77, 0o600, 0o700)])
+def test_nobody_else_may_read_the_data(
+    tmp_path: Path, umask: Callable[[int], int], mask: int, file: int, directory: int
+) -> None:
+    umask(mask)
+    data = DataDirectory.open(OsFiles(), str(tmp_path / "data"))
+    log = Log.open(data.create_partition(TopicPartition("t", 0), UUID(int=1)), LogConfig())
+    data.write_recovery_points({})
+    log.roll()
+    log.close(clean=True)
+    data.close(clean=True)
+    for path in (tmp_path / "data", *(tmp_path / "data").rglob("*")):
+        mode = stat.S_IMODE(path.stat().st_mode)
+        assert mode == (directory if path.is_dir() else file), path
+
+
+def test_a_lock_is_had_on_a_full_disk(
+    files: OsFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "pwrite", refuse)
+    lock = files.lock(str(tmp_path / ".lock"))
+    assert lock is not None
+    assert files.lock(str(tmp_path / ".lock")) is None
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_an_atomic_write_that_fails_leaves_nothing_either(
+    files: OsFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    path = str(tmp_path / "a")
+    write_atomically(files, path, b"old")
+
+    def refuse(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    name = {1: "pwrite", 2: "ftruncate", 3: "rename"}[number]
+    monkeypatch.setattr(os, name, refuse)
+    with pytest.raises(OSError, match="No space"):
+        write_atomically(files, path, b"new")
+    assert read_whole(files, path) == b"old"
+    assert files.names(str(tmp_path)) == ["a"]
+
+
+def test_a_tree_is_removed_though_somebody_still_writes_into_it(
+    files: OsFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "d"
+    (path / "inner").mkdir(parents=True)
+    (path / "inner" / "a").touch()
+    real, late = os.rmdir, ["b", "c"]
+
+    def rmdir(directory: str) -> None:
+        if directory == str(path) and late:
+            (path / late.pop()).touch()
+        real(directory)
+
+    monkeypatch.setattr(os, "rmdir", rmdir)
+    files.remove_tree(str(path))
+    assert not path.exists()
