@@ -172,6 +172,13 @@ class DataDirectory:
         All that can be are; the first error is raised then. It may be called again: those that are
         not there any more are left out.
         """
+        deleted, failure = self._put_aside(partitions)
+        self._files.sync_directory(self.path)
+        if failure is not None:
+            raise failure
+        return deleted
+
+    def _put_aside(self, partitions: Iterable[TopicPartition]) -> tuple[list[str], OSError | None]:
         deleted, failure = [], None
         for partition in partitions:
             aside = self._at(_deleted_name(partition))
@@ -184,10 +191,7 @@ class DataDirectory:
             else:
                 deleted.append(aside)
         self.deleted.update(deleted)
-        self._files.sync_directory(self.path)
-        if failure is not None:
-            raise failure
-        return deleted
+        return deleted, failure
 
     def remove_deleted(self, paths: Collection[str]) -> None:
         """Remove what was put aside, and what an earlier call or life could not.
@@ -208,9 +212,13 @@ class DataDirectory:
             raise failure
 
     def discard(self, partition: TopicPartition) -> None:
-        """Remove a partition that could not be created, as far as the disk lets us."""
+        """Remove a partition that could not be created, as far as that is possible now.
+
+        Its name is free at once, even where there is no descriptor left to remove its files.
+        """
+        deleted, _ = self._put_aside([partition])
         with suppress(OSError):
-            self.remove_deleted(self.delete_partitions([partition]))
+            self.remove_deleted(deleted)
 
     @property
     def recovery_points(self) -> Mapping[TopicPartition, int]:
