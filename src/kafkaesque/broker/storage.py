@@ -22,12 +22,17 @@ from kafkaesque.broker.disk import Disk
 from kafkaesque.broker.partition import Partition
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.directory import DataDirectory
+from kafkaesque.log.files import descriptors_left
 from kafkaesque.log.log import Log, Segment
 from kafkaesque.log.memory import MemorySegments
 from kafkaesque.log.store import Cleaned
 from kafkaesque.types import Clock, TopicPartition
 
 logger = logging.getLogger(__name__)
+
+_FEW_PARTITIONS = 100
+"""No limit is as low as that: it is looked up only for more."""
+_SPARE_DESCRIPTORS = 64
 
 
 class Storage(Protocol):
@@ -42,6 +47,9 @@ class Storage(Protocol):
     @property
     def cleaned_offsets(self) -> Mapping[TopicPartition, int]:
         """How far each partition has been compacted, of those that have."""
+
+    def check_room(self, partitions: int) -> None:
+        """Raises KafkaError if so many more cannot be opened."""
 
     def open(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition: ...
     def strays(self) -> list[TopicPartition]: ...
@@ -71,6 +79,9 @@ class MemoryStorage:
         self._clock = clock
         self._partitions: set[Partition] = set()
         self.cleaned_offsets: dict[TopicPartition, int] = {}
+
+    def check_room(self, partitions: int) -> None:
+        pass
 
     def open(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition:
         log = Log.open(MemorySegments(), config.log)
@@ -143,6 +154,20 @@ class DiskStorage:
         for sentence in directory.repairs:
             logger.warning("%s", sentence)
 
+    def check_room(self, partitions: int) -> None:
+        """A partition is an open file. To run out of them in the midst of a creation would leave
+        none for its clean-up, nor for connections.
+        """
+        if len(self._partitions) + partitions < _FEW_PARTITIONS:
+            return
+        left = descriptors_left()
+        if partitions > left - _SPARE_DESCRIPTORS:
+            message = (
+                f"{partitions} more partitions need as many open files, and {left} are left, "
+                f"of which {_SPARE_DESCRIPTORS} are kept free: raise the limit (ulimit -n)"
+            )
+            raise KafkaError(ErrorCode.INVALID_PARTITIONS, message)
+
     def open(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition:
         """Open what is on disk, or begin anew. A directory of an older topic of that name, or one
         that an attempt to create it has left, goes. Raises KafkaError where the disk fails.
@@ -211,15 +236,22 @@ class DiskStorage:
         return sorted(self._on_disk)
 
     def remove_strays(self, deleted: Collection[UUID]) -> set[UUID]:
-        """Remove what a kill has left of topics that were deleted; the topics that could not be."""
-        doomed = {name: found for name, found in self._on_disk.items() if found in deleted}
+        """Remove what a kill has left of topics that were deleted, or that were being made and
+        have no records; the deleted topics that could not be removed.
+        """
+        doomed = {
+            name: found
+            for name, found in self._on_disk.items()
+            if found in deleted or self._directory.is_empty(name)
+        }
         try:
             self._directory.delete_partitions(sorted(doomed))
         except OSError as error:
             logger.error("files of deleted topics stay until the next start: %s", error)
-            return {found for found in doomed.values() if found is not None}
-        for name in doomed:
-            logger.warning("%s belongs to a topic that was deleted: removed", name)
+            return {found for found in doomed.values() if found in deleted and found is not None}
+        for name, found in doomed.items():
+            of = "was deleted" if found in deleted else "was never made"
+            logger.warning("%s belongs to a topic that %s: removed", name, of)
             del self._on_disk[name]
         return set()
 

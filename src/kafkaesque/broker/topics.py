@@ -300,6 +300,7 @@ class Topics:
         """
         partitions: list[Partition] = []
         missing = topic.missing(count)
+        self._storage.check_room(len(missing))
         self._partition_total += len(missing)
         try:
             await self._storage.forget(missing)

@@ -463,7 +463,8 @@ class Transactions:
     ) -> None:
         desk.is_busy = False
         if failure is not None:
-            logger.error("transaction %s cannot be ended yet: %s", transactional_id, failure)
+            level = logging.INFO if _is_gone(failure) else logging.ERROR
+            logger.log(level, "transaction %s cannot be ended yet: %s", transactional_id, failure)
             self._unwritten.add(transactional_id)
         desk.events.appendleft(Written() if failure is None else Unwritten())
 
@@ -508,6 +509,13 @@ def _entry(transactional_id: str, effect: Store | Removed) -> Entry:
     if isinstance(effect, Removed):
         return tombstone(transactional_id)
     return transaction_record(transactional_id, effect.stored)
+
+
+def _is_gone(failure: BaseException) -> bool:
+    """Whether a partition was closed while its marker was on its way: deleted, mostly, and then
+    nothing is left to end there.
+    """
+    return isinstance(failure, KafkaError) and failure.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def _refusal(event: Event, error: ErrorCode) -> list[Effect]:

@@ -32,7 +32,7 @@ from kafkaesque.log.properties import (
     parse_properties,
     parse_topic_id,
 )
-from kafkaesque.log.segment_files import OpenFiles
+from kafkaesque.log.segment_files import LOG, OpenFiles
 from kafkaesque.types import TopicPartition
 
 FORMAT = 1
@@ -165,6 +165,12 @@ class DataDirectory:
 
     def has_partition(self, partition: TopicPartition) -> bool:
         return self._files.exists(self._at(str(partition)))
+
+    def is_empty(self, partition: TopicPartition) -> bool:
+        """Whether no record was ever written there."""
+        path = self._at(str(partition))
+        logs = [name for name in self._files.names(path) if name.endswith(LOG)]
+        return not any(self._files.size(f"{path}/{name}") for name in logs)
 
     def delete_partitions(self, partitions: Iterable[TopicPartition]) -> list[str]:
         """Put partitions aside, durably, under the names returned: `remove_deleted` does the rest.

@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 from tests.unit.broker.broker_rig import BrokerRig, run
 
+from kafkaesque.broker import storage as storage_module
 from kafkaesque.broker.partition import Partition
 from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.types import TopicPartition
 
 SMALL = {"segment_bytes": "1024"}
 
@@ -117,5 +119,37 @@ def test_a_creation_that_failed_and_could_not_be_undone_can_be_tried_again(tmp_p
         topic = await rig.topic("orders", 2)
         assert len(topic.partitions) == 2
         await rig.fill(topic.partition(1), batches=1)
+
+    run(tmp_path, work)
+
+
+def test_a_creation_that_the_open_files_do_not_suffice_for_is_refused_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storage_module, "descriptors_left", lambda: 200)
+
+    async def work(rig: BrokerRig) -> None:
+        with pytest.raises(KafkaError) as refused:
+            await rig.topic("many", 150)
+        assert refused.value.code is ErrorCode.INVALID_PARTITIONS
+        assert "ulimit -n" in refused.value.message
+        assert not list(rig.data_dir.glob("many-*"))
+        await rig.topic("many", 120)
+
+    run(tmp_path, work)
+
+
+def test_what_a_kill_has_left_of_a_topic_that_was_being_made_goes_at_the_next_start(
+    tmp_path: Path,
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        await rig.broker.close()
+        for name in ("never-0", "kept-0"):
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "00000000000000000000.log").touch()
+        (tmp_path / "kept-0" / "00000000000000000000.log").write_bytes(b"a record")
+        broker = await rig.open()
+        assert broker.storage.strays() == [TopicPartition("kept", 0)]
+        assert not (tmp_path / "never-0").exists()
 
     run(tmp_path, work)
