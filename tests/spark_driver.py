@@ -59,12 +59,13 @@ def parents_of_workers(spark: SparkSession) -> list[int]:
 
 
 def forks_of(spark: SparkSession) -> int:
-    """The server's process."""
+    """The server's process, which is ours: what it has forked has the same command line."""
     python = Path(str(spark.sparkContext.pythonExec))
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
     return next(
-        int(path.parent.name)
-        for path in Path("/proc").glob("[0-9]*/cmdline")
-        if path.read_bytes().endswith(f"{python.parent}\0".encode())
+        int(child)
+        for child in children
+        if Path(f"/proc/{child}/cmdline").read_bytes().endswith(f"{python.parent}\0".encode())
     )
 
 
