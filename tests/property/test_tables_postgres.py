@@ -25,7 +25,10 @@ def server() -> Iterator[PostgresProcess]:
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "cockroachdb"])
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=10,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(data=st.data())
 def test_any_order_ends_in_the_same_table_of_a_server(
     data: st.DataObject, server: PostgresProcess, scheme: str
