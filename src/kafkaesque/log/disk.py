@@ -120,7 +120,7 @@ class DiskSegments:
         ]
         for segment in sealed:
             if not _has_indexes(segment.base_offset, names):
-                rebuild_index(segment.files, segment.size, interval, recovery)
+                segment.index = rebuild_index(segment.files, segment.size, interval, recovery)
         last, size = found[-1], found[-1].log_size()
         is_known = end_offset is not None and end_offset >= last.base_offset + (size > 0)
         next_offset = end_offset if end_offset is not None and is_known else last.base_offset
@@ -317,15 +317,23 @@ class DiskSegments:
             sealed=list(self._unsynced_indexes),
             rewrite=has_failed,
             directory=self.directory,
+            unwritten=self._unwritten(),
             snapshot=snapshot,
             snapshots=self._snapshots,
             files=self._files,
         )
         return self._checkpoint
 
+    def _unwritten(self) -> list[tuple[SealedSegment, SegmentIndex]]:
+        """Segments whose indexes the disk had no room for."""
+        sealed = (segment for segment in self.segments if isinstance(segment, SealedSegment))
+        return [(segment, segment.index) for segment in sealed if segment.index is not None]
+
     def end_checkpoint(self, checkpoint: Checkpoint) -> None:
         assert isinstance(checkpoint, DiskCheckpoint)
         self._checkpoint = None
+        for written, _ in checkpoint.unwritten:
+            written.index = None
         done = set(checkpoint.sealed)
         self._unsynced_indexes = [path for path in self._unsynced_indexes if path not in done]
         segment = checkpoint.segment
@@ -345,7 +353,7 @@ class DiskSegments:
         if clean and self.active.is_damaged:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.directory} must be scanned")
         is_changed = self.active.is_touched or self._unsynced_directories or self._unsynced_indexes
-        if clean and is_changed:
+        if clean and (is_changed or self._unwritten()):
             self.active.finish()
             self.flush(self.active.next_offset).run()
             self.checkpoint(self.active.next_offset, None).run()

@@ -108,6 +108,10 @@ class SegmentIndex:
             return NO_TIMESTAMP, self.base_offset
         return self.timestamps[entry], self.base_offset + self.timestamp_offsets[entry] + 1
 
+    def last(self) -> tuple[int, int]:
+        """The largest timestamp and its offset; NO_TIMESTAMP where no record has one."""
+        return self.max_timestamp, self.offset_of_max_timestamp
+
     def cut(self, offset: int) -> int:
         """Forget batches from `offset` on. Those from the position returned must be added again."""
         entries = bisect_left(self.offsets, offset - self.base_offset)

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafkaesque.log.files import File, Files
+from kafkaesque.log.segment_files import INDEX, TIME_INDEX, SegmentFiles
 from kafkaesque.log.snapshots import Snapshots
 
 if TYPE_CHECKING:
-    from kafkaesque.log.segment import ActiveSegment
+    from kafkaesque.log.index import SegmentIndex
+    from kafkaesque.log.segment import ActiveSegment, SealedSegment
 
 
 @dataclass(slots=True)
@@ -60,6 +62,7 @@ class DiskCheckpoint:
     sealed: list[str]
     rewrite: bool
     directory: str
+    unwritten: "list[tuple[SealedSegment, SegmentIndex]]"
     snapshot: tuple[int, bytes] | None
     snapshots: Snapshots
     files: Files
@@ -72,9 +75,20 @@ class DiskCheckpoint:
                 _write(self.files, path, data, position)
         for path in self.sealed:
             self._sync(path)
+        for segment, index in self.unwritten:
+            self._write_index(segment.files, index)
         self.files.sync_directory(self.directory)
         if self.snapshot is not None:
             self.snapshots.write(*self.snapshot)
+
+    def _write_index(self, place: SegmentFiles, index: "SegmentIndex") -> None:
+        try:
+            _write(self.files, place.path(INDEX), index.offset_bytes(), 0)
+            _write(self.files, place.path(TIME_INDEX), index.time_bytes(), 0)
+        except OSError:
+            # One that is cut short would be believed.
+            place.remove_index()
+            raise
 
     def _sync(self, path: str) -> None:
         try:

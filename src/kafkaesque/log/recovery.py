@@ -4,7 +4,8 @@ Below the recovery point everything is on disk, for a checkpoint saw to it: only
 whole segments are looked at. From there on nothing is believed: every batch is scanned, and the
 log ends before the first that fails. A later segment that does not begin where the one before it
 ends goes as well: it reached the disk, and the bytes between did not. What remains is synced
-before it counts as flushed, for it may so far be in the page cache only.
+before it counts as flushed, for it may so far be in the page cache only. An index that the disk has
+no room for stays in memory, until a checkpoint finds room.
 Above: disk.py. Below: scan.py, repair.py, segment.py.
 """
 
@@ -13,11 +14,11 @@ from collections.abc import Sequence
 from kafkaesque.errors import KafkaError
 from kafkaesque.log.config import LogConfig
 from kafkaesque.log.files import File, fetch
-from kafkaesque.log.index import OFFSET_ENTRY_SIZE, TIME_ENTRY_SIZE, SegmentIndex
-from kafkaesque.log.repair import ends_at, index_is_sane
+from kafkaesque.log.index import SegmentIndex
+from kafkaesque.log.repair import ends_at, index_is_sane, write_index
 from kafkaesque.log.scan import Scan
 from kafkaesque.log.segment import ActiveSegment, SealedSegment, walk
-from kafkaesque.log.segment_files import INDEX, LOG, TIME_INDEX, SegmentFiles
+from kafkaesque.log.segment_files import LOG, SegmentFiles
 from kafkaesque.log.store import Recovery
 from kafkaesque.records.batch import HEADER_SIZE, read_header
 
@@ -52,11 +53,14 @@ class SegmentRecovery:
             is_sane = is_sane and ends_at(files, next_offset, size)
         except (KafkaError, OSError):
             is_sane = False
+        index = None
         if not is_sane:
-            size = self._inspect(files, next_offset, size)
-        self.sealed.append(SealedSegment(files, next_offset, size))
+            size, index = self._inspect(files, next_offset, size)
+        self.sealed.append(SealedSegment(files, next_offset, size, index=index))
 
-    def _inspect(self, files: SegmentFiles, next_offset: int, size: int) -> int:
+    def _inspect(
+        self, files: SegmentFiles, next_offset: int, size: int
+    ) -> tuple[int, SegmentIndex | None]:
         """Build a trusted segment's index anew, and cut what an unsynced truncation left behind it.
 
         Damage within it is told, and left alone: what follows it was durable as well.
@@ -74,17 +78,17 @@ class SegmentRecovery:
         else:
             self._say(files, f"{scan.fault}, among records that were durable")
         index.note_max_timestamp()
-        self._write_index(files, index, 0, 0)
         self._recovery.rebuilt_indexes += 1
-        return size
+        return size, self._write_index(files, index, 0, 0)
 
     def _write_index(
         self, files: SegmentFiles, index: SegmentIndex, offsets: int, times: int
-    ) -> None:
-        """Complete index files that have so many good entries."""
-        files.write_index(INDEX, index.offset_bytes(offsets), offsets * OFFSET_ENTRY_SIZE)
-        files.write_index(TIME_INDEX, index.time_bytes(times), times * TIME_ENTRY_SIZE)
+    ) -> SegmentIndex | None:
+        """Complete index files that have so many good entries. The index, where that fails."""
+        if not write_index(files, index, offsets, times, self._recovery):
+            return index
         self.reindexed.append(files)
+        return None
 
     def _scan(self, files: SegmentFiles, following: int | None) -> ActiveSegment | None:
         """None: the log goes on in the following segment."""
@@ -102,13 +106,16 @@ class SegmentRecovery:
         self._recovery.scanned_bytes += size - position
         self._settle(files, file, size, scan)
         index.note_max_timestamp()
-        self._write_index(files, index, *kept)
+        unwritten = self._write_index(files, index, *kept)
         if scan.next_offset == following:
-            self.sealed.append(SealedSegment(files, scan.next_offset, scan.position))
+            next_offset, position = scan.next_offset, scan.position
+            self.sealed.append(SealedSegment(files, next_offset, position, index=unwritten))
             return None
         interval, repairs = self._config.index_interval_bytes, self._recovery.sentences
         active = ActiveSegment(files, scan.next_offset, scan.position, interval, repairs)
         active.adopt(index, scan.position)
+        if unwritten is not None:
+            active.forget_written_index()
         return active
 
     def _settle(self, files: SegmentFiles, file: File, size: int, scan: Scan) -> None:

@@ -60,8 +60,10 @@ def _beginning(files: SegmentFiles, size: int, interval_bytes: int) -> tuple[int
     return first_timestamp, False
 
 
-def rebuild_index(files: SegmentFiles, size: int, interval_bytes: int, recovery: Recovery) -> None:
-    """Write both index files anew, durably."""
+def rebuild_index(
+    files: SegmentFiles, size: int, interval_bytes: int, recovery: Recovery
+) -> SegmentIndex | None:
+    """Write both index files anew, durably. The index, where the disk has no room for it."""
     index = SegmentIndex(files.base_offset, interval_bytes)
     sentence = f"{files.path(INDEX)}: missing or damaged, built anew"
     try:
@@ -70,9 +72,29 @@ def rebuild_index(files: SegmentFiles, size: int, interval_bytes: int, recovery:
     except KafkaError as error:
         sentence += f", as far as the log can be read: {error.message}"
     index.note_max_timestamp()
-    files.write_index(INDEX, index.offset_bytes(), 0)
-    files.write_index(TIME_INDEX, index.time_bytes(), 0)
-    for suffix in (INDEX, TIME_INDEX):
-        files.pooled(suffix).sync()
     recovery.rebuilt_indexes += 1
     recovery.sentences.append(sentence)
+    if not write_index(files, index, 0, 0, recovery):
+        return index
+    for suffix in (INDEX, TIME_INDEX):
+        files.pooled(suffix).sync()
+    return None
+
+
+def write_index(
+    files: SegmentFiles, index: SegmentIndex, offsets: int, times: int, recovery: Recovery
+) -> bool:
+    """Complete index files that have so many good entries.
+
+    Where they cannot be written, none is left: one that is cut short would be believed. The log is
+    read by its index in memory then, for a full disk must not keep it from being read.
+    """
+    try:
+        files.write_index(INDEX, index.offset_bytes(offsets), offsets * OFFSET_ENTRY_SIZE)
+        files.write_index(TIME_INDEX, index.time_bytes(times), times * TIME_ENTRY_SIZE)
+    except OSError as error:
+        files.remove_index()
+        sentence = f"{files.path(INDEX)} cannot be written now: {error.strerror}"
+        recovery.sentences.append(sentence)
+        return False
+    return True

@@ -80,7 +80,9 @@ class DiskSegment(ABC):
 
 
 class SealedSegment(DiskSegment):
-    __slots__ = ("_first_timestamp", "_latest")
+    """`index`: only memory has it, until a checkpoint has written it."""
+
+    __slots__ = ("_first_timestamp", "_latest", "index")
 
     def __init__(
         self,
@@ -88,16 +90,18 @@ class SealedSegment(DiskSegment):
         next_offset: int,
         size: int,
         latest: tuple[int, int] | None = None,
+        index: SegmentIndex | None = None,
     ) -> None:
         super().__init__(files, next_offset, size)
         self._first_timestamp: int | None = None
         self._latest = latest
+        self.index = index
 
     def file(self) -> File:
         return self.files.pooled(LOG)
 
-    def offset_index(self, wait: bool) -> OffsetIndexFile:
-        return OffsetIndexFile(self.files.pooled(INDEX), self.base_offset, wait)
+    def offset_index(self, wait: bool) -> OffsetIndex:
+        return self.index or OffsetIndexFile(self.files.pooled(INDEX), self.base_offset, wait)
 
     def latest(self) -> tuple[int, int]:
         """The largest timestamp, and the last offset of the batch that has it."""
@@ -116,8 +120,8 @@ class SealedSegment(DiskSegment):
     def latest_before(self, offset: int) -> tuple[int, int]:
         return self._time_index().latest_before(offset)
 
-    def _time_index(self) -> TimeIndexFile:
-        return TimeIndexFile(self.files.pooled(TIME_INDEX), self.base_offset)
+    def _time_index(self) -> SegmentIndex | TimeIndexFile:
+        return self.index or TimeIndexFile(self.files.pooled(TIME_INDEX), self.base_offset)
 
 
 class ActiveSegment(DiskSegment):

@@ -10,6 +10,7 @@ Above: segment.py. Below: files.py, index.py.
 """
 
 import errno
+from collections.abc import Iterable
 
 from kafkaesque.log.files import File, Files, read_whole
 from kafkaesque.log.index import SegmentIndex
@@ -134,8 +135,12 @@ class SegmentFiles:
             self._remove_names()
         # Else the names are another segment's now.
 
-    def _remove_names(self) -> None:
-        for suffix in SUFFIXES:
+    def remove_index(self) -> None:
+        self._open_files.forget(self)
+        self._remove_names((INDEX, TIME_INDEX))
+
+    def _remove_names(self, suffixes: Iterable[str] = SUFFIXES) -> None:
+        for suffix in suffixes:
             try:
                 self._files.remove(self.path(suffix))
             except FileNotFoundError:

@@ -45,9 +45,9 @@ class Swap:
 
     def run(self) -> None:
         """For a thread. Raises OSError."""
-        for segment in self.old:
-            segment.files.hold()
         try:
+            for segment in self.old:
+                segment.files.hold()
             self._decide()
         except OSError:
             self._undo()
