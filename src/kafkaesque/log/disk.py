@@ -218,6 +218,8 @@ class DiskSegments:
         self._detached = []
         self._unsynced_sealed = {}
         self._unsynced_indexes = []
+        # Before the others go: the last of them alone would be taken for where the log starts.
+        self._files.sync_directory(self.directory)
         self._snapshots.remove_after(known_to)
         # By their names: some may have been taken out of the log, and not be removed yet. Left
         # there, they would end before this one begins, and recovery would drop it for the gap.

@@ -1,12 +1,13 @@
 """What a flush promises, and what happens when the disk breaks its word."""
 
+import contextlib
 import errno
 import os
 from random import Random
 from uuid import UUID
 
 import pytest
-from tests.crash.forgetting import ForgettingFiles
+from tests.crash.forgetting import ForgettingFiles, PowerCut
 from tests.unit.log.logs import (
     DIRECTORY,
     append,
@@ -381,3 +382,16 @@ def test_a_snapshot_whose_write_failed_late_goes_with_the_records_it_speaks_of()
     log.truncate(5)
     append_many(log, 40)
     assert open_log(files.kill(), SMALL).latest_snapshot() is None
+
+
+def test_a_power_cut_while_a_log_begins_anew_does_not_move_its_start() -> None:
+    for change in range(1, 40):
+        for seed in range(10):
+            files = new_disk(seed)
+            log = deleted_past_the_flushed(files)
+            fail_to_flush(log, files)
+            files.cut_at = files.operations + change
+            with contextlib.suppress(PowerCut):
+                log.recover_from_failed_flush()
+            again = open_log(files.cut(Random(seed)), SMALL)
+            assert again.log_start_offset <= 17
