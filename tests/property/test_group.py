@@ -32,6 +32,7 @@ from kafkaesque.groups.events import (
     Unstored,
 )
 from kafkaesque.groups.group import Group
+from kafkaesque.groups.member import MEMBER_BYTES
 from kafkaesque.groups.transitions import TRANSITIONS
 
 RANGE = (("range", subscription("orders")),)
@@ -366,6 +367,15 @@ class GroupWalk(RuleBasedStateMachine):
             for member in self.group.roster.members.values():
                 name = self.name_of(member.member_id)
                 assert member.assignment == f"{self.group.generation}:{name}".encode()
+
+    @invariant()
+    def what_is_kept_is_counted(self) -> None:
+        roster = self.group.roster
+        members = roster.members.values()
+        pending_bytes = MEMBER_BYTES * len(roster.pending)
+        kept_bytes = sum(member.kept_bytes for member in members)
+        assert roster.budget.used_bytes == kept_bytes + pending_bytes
+        assert roster.stored_bytes == sum(member.stored_bytes for member in members)
 
     @invariant()
     def what_was_stored_is_what_a_restart_finds(self) -> None:

@@ -24,7 +24,8 @@ from typing import TypeAlias
 from kafkaesque.broker.state_log import Entry, StateLog
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.groups import records
-from kafkaesque.groups.committed import Staged
+from kafkaesque.groups.bounds import fits_a_name
+from kafkaesque.groups.committed import MAX_PENDING_BYTES, Staged
 from kafkaesque.groups.events import (
     Effect,
     Event,
@@ -58,6 +59,8 @@ AnyReply = JoinReply | SyncReply | LeaveReply | Reply
 _Waiting: TypeAlias = "asyncio.Future[None] | None"
 """Done when something is durable, or fails with the reason why it is not; None: it is."""
 
+_RECORD_BYTES = 2_000
+"""Of a group's record beside its members, about."""
 _PER_TURN = 500
 """Tombstones that are made in one turn of the loop, a few ms of work."""
 
@@ -82,7 +85,8 @@ class Coordinator:
         self._clock = clock
         self._monotonic = monotonic
         self._desks: dict[str, _Desk] = {}
-        self._waiting: dict[Token, Join | Sync] = {}
+        self._waiting: dict[Token, AnyReply] = {}
+        """Who waits in a rebalance, and how they are turned away; not what they have sent."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopped = False
 
@@ -91,7 +95,8 @@ class Coordinator:
         cls, log: StateLog, config: GroupConfig, clock: Clock, monotonic: Clock
     ) -> "Coordinator":
         """Groups and offsets as the log has them. Deadlines go by `monotonic`."""
-        table = GroupTable(config)
+        max_bytes = log.partition.config.max_message_bytes - _RECORD_BYTES
+        table = GroupTable(replace(config, max_stored_bytes=max_bytes))
         replay = Replay(table)
         for data, run in log.runs():
             replay.take(data, run)
@@ -109,16 +114,20 @@ class Coordinator:
         for desk in self._desks.values():
             if desk.timer:
                 desk.timer.cancel()
-        for event in tuple(self._waiting.values()):
-            self._resolve(_refusal(event, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+        for refusal in tuple(self._waiting.values()):
+            self._resolve(refusal)
 
     def ask(self, group_id: str, event: Event) -> None:
         """Give the event to its group; the reply arrives in the event's token."""
+        refusal = _refusal(event, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if self._stopped:
-            self._resolve(_refusal(event, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            self._resolve(refusal)
             return
-        if isinstance(event, Join | Sync):
-            self._waiting[event.token] = event
+        if error := self._name_error(group_id):
+            self._resolve(_refusal(event, error))
+            return
+        if isinstance(event, Join | Sync) and refusal is not None:
+            self._waiting[event.token] = refusal
         now = self._now()
         group = self.table.group(group_id) or self.table.create(group_id, now.wall_ms)
         effects = group.handle(event, now)
@@ -126,6 +135,13 @@ class Coordinator:
         if not isinstance(event, Heartbeat):
             self._set_timer(group_id, group)
         self._discard_vacant(group_id)
+
+    def _name_error(self, group_id: str) -> ErrorCode:
+        """May there be a group of this name?"""
+        if not fits_a_name(group_id):
+            return ErrorCode.INVALID_GROUP_ID
+        has_room = self.table.has_room_for(group_id)
+        return ErrorCode.NONE if has_room else ErrorCode.COORDINATOR_NOT_AVAILABLE
 
     def _now(self) -> Moment:
         return Moment(self._monotonic(), self._clock())
@@ -176,6 +192,10 @@ class Coordinator:
     ) -> _Waiting:
         if not offsets:
             return None
+        if error := self._name_error(group_id):
+            raise KafkaError(error)
+        if producer is not None and self.table.offsets.pending_bytes > MAX_PENDING_BYTES:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "too many pending offsets")
         entries = [records.offset_record(group_id, name, at) for name, at in offsets.items()]
         if sum(map(_size, entries)) > self._log.partition.config.max_message_bytes:
             raise KafkaError(ErrorCode.INVALID_COMMIT_OFFSET_SIZE)

@@ -345,6 +345,8 @@ class Transactions:
         if transaction is None:
             if not isinstance(event, Init):
                 return _refusal(event, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+            if not self.table.has_room_for(transactional_id):
+                return _refusal(event, ErrorCode.COORDINATOR_NOT_AVAILABLE)
             transaction = self.table.get_or_create(transactional_id)
         return transaction.handle(event, self._now())
 

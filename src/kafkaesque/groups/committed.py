@@ -23,6 +23,10 @@ from kafkaesque.groups.offsets import CommittedOffset
 from kafkaesque.groups.records import decode_offset
 from kafkaesque.types import TopicPartition
 
+MAX_PENDING_BYTES = 64 << 20
+"""Of offsets whose transactions are going on, of all groups: a producer may write more and more."""
+_ENTRY_BYTES = 200
+
 
 @dataclass(slots=True, eq=False)
 class Staged:
@@ -35,6 +39,7 @@ class Staged:
     """Where in the log it stands: the base offset of its batch."""
     producer_id: int | None = None
     """Whose transaction decides about it; None: the disk alone."""
+    pending_bytes: int = 0
 
 
 class Offsets:
@@ -43,6 +48,8 @@ class Offsets:
     def __init__(self) -> None:
         self._committed: dict[str, dict[str, dict[int, bytes]]] = {}
         self._staged: dict[str, list[Staged]] = {}
+        self.pending_bytes = 0
+        """What is kept for transactions that are going on, about."""
 
     def fetch(self, group_id: str, partition: TopicPartition) -> CommittedOffset | None:
         topics = self._committed.get(group_id, {})
@@ -106,6 +113,9 @@ class Offsets:
     ) -> Staged:
         """These are appended to the log at offset `at`, and not decided."""
         staged = Staged(group_id, dict(offsets), at, producer_id)
+        if producer_id is not None:
+            staged.pending_bytes = sum(map(_kept_bytes, offsets.values()))
+            self.pending_bytes += staged.pending_bytes
         self._staged.setdefault(group_id, []).append(staged)
         return staged
 
@@ -123,6 +133,7 @@ class Offsets:
 
     def abandon(self, staged: Staged) -> None:
         """It could not be written, or its transaction was aborted."""
+        self.pending_bytes -= staged.pending_bytes
         undecided = self._staged[staged.group_id]
         undecided.remove(staged)
         if not undecided:
@@ -190,3 +201,7 @@ class Offsets:
             for partition, value in write.offsets.items():
                 if value is not None:
                     yield partition
+
+
+def _kept_bytes(value: bytes | None) -> int:
+    return _ENTRY_BYTES + len(value or b"")

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from kafkaesque.errors import ErrorCode
+from kafkaesque.groups.bounds import Budget
 from kafkaesque.groups.events import (
     Effect,
     Event,
@@ -38,6 +39,8 @@ from kafkaesque.groups.transitions import TRANSITIONS
 from kafkaesque.groups.views import GroupDescription, MemberDescription
 from kafkaesque.types import Moment
 
+MAX_CLIENT_ID = 249
+"""Characters of it that a member id has: it is kept for a session, and goes to and fro."""
 RETRY_MS = 100
 """The least wait when nobody rejoined in time: a client may ask for a rebalance timeout of 0."""
 
@@ -51,6 +54,10 @@ class GroupConfig:
     max_size: int = 2**31 - 1
     initial_rebalance_delay_ms: int = 3_000
     new_member_join_timeout_ms: int = 300_000
+    max_stored_bytes: int = 1_000_000
+    """Of a stable group's record: `max.message.bytes` of `__consumer_offsets`."""
+    max_groups: int = 100_000
+    """That the broker remembers, with members or with offsets."""
 
 
 def random_id() -> str:
@@ -67,6 +74,7 @@ class Group:
         config: GroupConfig,
         state_since_ms: int,
         new_id: Callable[[], str] = random_id,
+        budget: Budget | None = None,
     ) -> None:
         self.group_id = group_id
         self.config = config
@@ -77,7 +85,7 @@ class Group:
         self.protocol_type: str | None = None
         self.protocol_name: str | None = None
         self.subscribed_topics: frozenset[str] | None = None
-        self.roster = Roster()
+        self.roster = Roster(budget)
         self.stored: StoredGroup | None = None
         """What the log was last told of this group."""
         self.unsynced: set[str] = set()
@@ -98,9 +106,10 @@ class Group:
         stored: StoredGroup,
         now: Moment,
         new_id: Callable[[], str] = random_id,
+        budget: Budget | None = None,
     ) -> "Group":
         """The group as it was last stored; its members have a session to be heard of again."""
-        group = cls(group_id, config, stored.state_since_ms, new_id)
+        group = cls(group_id, config, stored.state_since_ms, new_id, budget)
         group.stored = stored
         group.generation = stored.generation
         group.protocol_type = stored.protocol_type
@@ -197,7 +206,7 @@ class Group:
         self.state = State.EMPTY
 
     def new_member_id(self, join: Join) -> str:
-        return f"{join.group_instance_id or join.client_id}-{self._new_id()}"
+        return f"{join.group_instance_id or join.client_id[:MAX_CLIENT_ID]}-{self._new_id()}"
 
     def add(self, join: Join, member_id: str, now: Moment) -> None:
         """A newcomer starts a rebalance, or takes part in the one that is going on."""
@@ -214,7 +223,7 @@ class Group:
             self.emit(
                 JoinReply(member.join_token, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
             )
-        member.update(join)
+        self.roster.update(member, join)
         self.rebalance(now)
 
     def replace(self, old: Member, join: Join) -> Member:
@@ -323,8 +332,7 @@ class Group:
 
     def assign(self, assignments: Mapping[str, bytes], now: Moment) -> None:
         """The leader has spoken: store it, then tell everybody who has asked."""
-        for member in self.roster.members.values():
-            member.assignment = assignments.get(member.member_id, b"")
+        self.roster.assign(assignments)
         self.become(State.STABLE, now)
         self.store()
         for member in self.roster.members.values():

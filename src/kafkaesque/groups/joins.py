@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kafkaesque.errors import ErrorCode
+from kafkaesque.groups.bounds import join_error
 from kafkaesque.groups.events import Join, JoinReply, State
 from kafkaesque.groups.member import Member
 from kafkaesque.types import Moment
@@ -28,6 +29,8 @@ def join(group: "Group", event: Join, now: Moment) -> None:
         group.emit(JoinReply(event.token, ErrorCode.INVALID_REQUEST, event.member_id))
     elif not _is_session_allowed(group, event):
         group.emit(JoinReply(event.token, ErrorCode.INVALID_SESSION_TIMEOUT, event.member_id))
+    elif error := join_error(group, event):
+        group.emit(JoinReply(event.token, error, event.member_id))
     elif _is_full(group, event):
         _shed(group, event, now)
     elif not _is_compatible(group, event):
@@ -74,7 +77,7 @@ def _is_full(group: "Group", event: Join) -> bool:
 
 def _shed(group: "Group", event: Join, now: Moment) -> None:
     group.emit(JoinReply(event.token, ErrorCode.GROUP_MAX_SIZE_REACHED))
-    group.roster.pending.pop(event.member_id, None)
+    group.roster.forget(event.member_id)
     member = group.roster.members.get(event.member_id)
     if member is not None:
         group.evict(member)
@@ -89,7 +92,7 @@ def _join_without_id(group: "Group", event: Join, now: Moment) -> None:
         return
     member_id = group.new_member_id(event)
     if event.require_known_member_id and event.group_instance_id is None:
-        group.roster.pending[member_id] = now.monotonic_ms + event.session_timeout_ms
+        group.roster.expect(member_id, now.monotonic_ms + event.session_timeout_ms)
         group.emit(JoinReply(event.token, ErrorCode.MEMBER_ID_REQUIRED, member_id))
     else:
         group.add(event, member_id, now)

@@ -10,6 +10,11 @@ from dataclasses import dataclass
 
 from kafkaesque.groups.events import Join, JoinMember, Protocols, StoredMember, Token
 
+MEMBER_BYTES = 1_000
+"""Of memory, beside what its client has sent; of an id that nobody has joined with yet, too."""
+STORED_BYTES = 60
+"""Of a group's record: lengths, timeouts, and the id that a member is given."""
+
 
 @dataclass(slots=True)
 class Member:
@@ -88,6 +93,23 @@ class Member:
         self.rebalance_timeout_ms = join.rebalance_timeout_ms
         self.session_timeout_ms = join.session_timeout_ms
         self.join_token = join.token
+
+    @property
+    def kept_bytes(self) -> int:
+        """What it costs to remember it, about."""
+        offered = sum(len(name) + len(metadata) for name, metadata in self.protocols)
+        return MEMBER_BYTES + self._name_bytes + offered + len(self.assignment)
+
+    @property
+    def stored_bytes(self) -> int:
+        """What it adds to its group's record at most, whichever of its protocols is chosen."""
+        offered = max((len(metadata) for _, metadata in self.protocols), default=0)
+        return STORED_BYTES + self._name_bytes + offered + len(self.assignment)
+
+    @property
+    def _name_bytes(self) -> int:
+        names = (self.member_id, self.group_instance_id or "", self.client_id, self.client_host)
+        return sum(map(len, names))
 
     def protocol_names(self) -> set[str]:
         return {name for name, _ in self.protocols}

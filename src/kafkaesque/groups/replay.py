@@ -46,8 +46,8 @@ class Replay:
         table = self._table
         self._offsets.prune()
         for group_id, stored in self._groups.items():
-            table.groups[group_id] = Group.restore(
-                group_id, table.config, stored, now, table.new_id
+            table.put(
+                Group.restore(group_id, table.config, stored, now, table.new_id, table.budget)
             )
         for group_id in self._offsets.group_ids():
             if group_id not in table.groups:

@@ -3,32 +3,68 @@
 Rules: a group instance id belongs to one member id at a time (KIP-345); there is a leader as soon
 as there is a member; a protocol can be chosen only if every member offers it.
 
-Above: group.py, which decides when; this file only keeps count. Below: member.py.
+Above: group.py, which decides when; this file only keeps count. Below: member.py, bounds.py.
 """
 
 import dataclasses
 from collections import Counter
+from collections.abc import Mapping
 
 from kafkaesque.errors import ErrorCode
+from kafkaesque.groups.bounds import Budget
 from kafkaesque.groups.events import Join
-from kafkaesque.groups.member import Member
+from kafkaesque.groups.member import MEMBER_BYTES, Member
 
 
 class Roster:
     """Members, static members by instance id, pending members, leader."""
 
-    def __init__(self) -> None:
+    def __init__(self, budget: Budget | None = None) -> None:
         self.members: dict[str, Member] = {}
         self.pending: dict[str, int] = {}
-        """Ids that clients were told to join again with (KIP-394), and when they become void."""
+        """Ids that clients were told to join again with (KIP-394), and when they become void.
+        `expect` and `forget` change it.
+        """
+        self.budget = budget or Budget()
+        self.stored_bytes = 0
+        """What all members together add to the group's record, at most."""
         self.leader: str | None = None
         self._static: dict[str, str] = {}
 
     def __len__(self) -> int:
         return len(self.members)
 
+    def expect(self, member_id: str, deadline_ms: int) -> None:
+        """A client was told this id."""
+        self.pending[member_id] = deadline_ms
+        self.budget.used_bytes += MEMBER_BYTES
+
+    def forget(self, member_id: str) -> bool:
+        """Nobody is expected under this id any more; whether somebody was."""
+        was_expected = self.pending.pop(member_id, None) is not None
+        self.budget.used_bytes -= MEMBER_BYTES * was_expected
+        return was_expected
+
+    def _count(self, member: Member, times: int) -> None:
+        """Before and after each change of a member: −1, 1."""
+        self.budget.used_bytes += times * member.kept_bytes
+        self.stored_bytes += times * member.stored_bytes
+
+    def update(self, member: Member, join: Join) -> None:
+        """Take over what a JoinGroup of a known member says."""
+        self._count(member, -1)
+        member.update(join)
+        self._count(member, 1)
+
+    def assign(self, assignments: Mapping[str, bytes]) -> None:
+        for member in self.members.values():
+            self._count(member, -1)
+            member.assignment = assignments.get(member.member_id, b"")
+            self._count(member, 1)
+
     def add(self, member: Member) -> None:
-        self.pending.pop(member.member_id, None)
+        self.forget(member.member_id)
+        self._count(member, 1)
         self.members[member.member_id] = member
         if member.group_instance_id is not None:
             self._static[member.group_instance_id] = member.member_id
@@ -37,6 +73,7 @@ class Roster:
 
     def remove(self, member_id: str) -> None:
         member = self.members.pop(member_id)
+        self._count(member, -1)
         if member.group_instance_id is not None:
             del self._static[member.group_instance_id]
         if self.leader == member_id:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kafkaesque.errors import ErrorCode
+from kafkaesque.groups.bounds import assignments_error
 from kafkaesque.groups.events import (
     CheckCommit,
     Delete,
@@ -45,6 +46,9 @@ def sync_refused(group: "Group", event: Sync, now: Moment) -> None:
 def sync_completing(group: "Group", event: Sync, now: Moment) -> None:
     """Followers wait for the leader, whose Sync brings the assignments."""
     error = _sync_error(group, event)
+    is_leader = event.member_id == group.leader
+    if not error and is_leader:
+        error = assignments_error(group, event.assignments)
     if error:
         group.emit(SyncReply(event.token, error))
         return
@@ -53,7 +57,7 @@ def sync_completing(group: "Group", event: Sync, now: Moment) -> None:
         group.emit(SyncReply(member.sync_token, ErrorCode.REBALANCE_IN_PROGRESS))
     member.sync_token = event.token
     group.mark_synced(event.member_id)
-    if event.member_id == group.leader:
+    if is_leader:
         group.assign(event.assignments, now)
 
 
@@ -141,7 +145,7 @@ def _take_out(group: "Group", leaving: Leaving) -> Left:
     error = ErrorCode.NONE
     if not member_id and static is not None:
         group.evict(static)
-    elif group.roster.pending.pop(member_id, None) is None:
+    elif not group.roster.forget(member_id):
         error = group.roster.check(member_id, instance_id)
         if not error:
             group.evict(group.roster.members[member_id])
@@ -176,7 +180,7 @@ def _expire_pending(group: "Group", now: Moment) -> None:
     for member_id in [
         key for key, deadline_ms in pending.items() if deadline_ms <= now.monotonic_ms
     ]:
-        del pending[member_id]
+        group.roster.forget(member_id)
 
 
 def _expire_members(group: "Group", now: Moment) -> None:
@@ -190,7 +194,8 @@ def delete(group: "Group", event: Delete, now: Moment) -> None:
 
 
 def delete_empty(group: "Group", event: Delete, now: Moment) -> None:
-    group.roster.pending.clear()
+    for member_id in list(group.roster.pending):
+        group.roster.forget(member_id)
     group.die()
     group.emit(Reply(event.token))
 

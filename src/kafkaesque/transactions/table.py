@@ -8,6 +8,9 @@ from kafkaesque.transactions.records import TransactionRecord, decode
 from kafkaesque.transactions.transaction import Transaction, TransactionConfig
 from kafkaesque.types import Buffer, Moment, TopicPartition
 
+TRANSACTION_BYTES = 1_000
+"""Of memory for each, beside its name."""
+
 
 class TransactionTable:
     """Transactional id -> transaction."""
@@ -15,6 +18,7 @@ class TransactionTable:
     def __init__(self, config: TransactionConfig) -> None:
         self.config = config
         self.transactions: dict[str, Transaction] = {}
+        self._kept_bytes = 0
         self._owners: dict[int, Transaction] = {}
         """Producer id -> transaction, as it once was: ids change hands in `Transaction.handle`."""
 
@@ -29,9 +33,7 @@ class TransactionTable:
         if stored is None:
             self.remove(transactional_id)
         else:
-            self.transactions[transactional_id] = Transaction.restore(
-                transactional_id, self.config, stored
-            )
+            self._put(Transaction.restore(transactional_id, self.config, stored))
 
     def get(self, transactional_id: str) -> Transaction | None:
         return self.transactions.get(transactional_id)
@@ -41,18 +43,29 @@ class TransactionTable:
         transaction = self.transactions.get(transactional_id)
         if transaction is None:
             transaction = Transaction(transactional_id, self.config)
-            self.transactions[transactional_id] = transaction
+            self._put(transaction)
         return transaction
 
     def discard_vacant(self, transactional_id: str) -> None:
         """Nothing came of the Init that the transaction was created for."""
         transaction = self.transactions.get(transactional_id)
         if transaction is not None and transaction.is_vacant:
-            del self.transactions[transactional_id]
+            self.remove(transactional_id)
 
     def remove(self, transactional_id: str) -> None:
         """Forget a transaction that is dead."""
-        self.transactions.pop(transactional_id, None)
+        if self.transactions.pop(transactional_id, None) is not None:
+            self._kept_bytes -= TRANSACTION_BYTES + len(transactional_id)
+
+    def _put(self, transaction: Transaction) -> None:
+        self.remove(transaction.transactional_id)
+        self.transactions[transaction.transactional_id] = transaction
+        self._kept_bytes += TRANSACTION_BYTES + len(transaction.transactional_id)
+
+    def has_room_for(self, transactional_id: str) -> bool:
+        """May it be one of the ids that are remembered? Anyone may come with any."""
+        is_known = transactional_id in self.transactions
+        return is_known or self._kept_bytes < self.config.max_kept_bytes
 
     def by_producer(self, producer_id: int) -> Transaction | None:
         """Whose producer id this is, now or when what is prepared is complete."""

@@ -54,10 +54,11 @@ COMPLETE = (State.COMPLETE_COMMIT, State.COMPLETE_ABORT)
 
 @dataclass(frozen=True, slots=True)
 class TransactionConfig:
-    """`transaction.max.timeout.ms` and `transactional.id.expiration.ms`."""
+    """`transaction.max.timeout.ms` and `transactional.id.expiration.ms`; what all ids may take."""
 
     max_timeout_ms: int = 900_000
     expiration_ms: int = 604_800_000
+    max_kept_bytes: int = 128 << 20
 
 
 class Transaction:

@@ -9,6 +9,7 @@ what that one left open is aborted first. Version 4 tells a fenced producer so b
 
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.groups.bounds import fits_a_name
 from kafkaesque.protocol.messages.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
@@ -33,6 +34,8 @@ async def init_producer_id(ctx: Context, request: InitProducerIdRequest) -> Init
 async def _transactional(
     ctx: Context, request: InitProducerIdRequest, transactional_id: str
 ) -> InitProducerIdResponse:
+    if not fits_a_name(transactional_id):
+        raise KafkaError(ErrorCode.INVALID_REQUEST)
     if not transactional_id or (request.producer_id < 0) != (request.producer_epoch < 0):
         raise KafkaError(ErrorCode.INVALID_REQUEST)
     reply = await ctx.broker.transactions.init(

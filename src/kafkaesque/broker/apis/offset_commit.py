@@ -57,6 +57,7 @@ def commit_error(refused: KafkaError) -> ErrorCode:
     """Why offsets could not be written, as groups say it."""
     is_told = refused.code in (
         ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
+        ErrorCode.INVALID_GROUP_ID,
         ErrorCode.INVALID_PRODUCER_EPOCH,
     )
     return refused.code if is_told else ErrorCode.COORDINATOR_NOT_AVAILABLE
