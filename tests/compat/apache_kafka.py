@@ -47,6 +47,7 @@ class ApacheKafka:
         format_flags: Sequence[str] = (),
     ) -> None:
         port, controller_port = free_port(), free_port()
+        node_id = (settings or {}).get("node.id", ONE_NODE["node.id"])
         self.bootstrap = f"127.0.0.1:{port}"
         self.data_dir = data_dir
         self._java_flags = java_flags
@@ -62,7 +63,7 @@ class ApacheKafka:
             "listener.security.protocol.map": ",".join([*protocols, "CONTROLLER:PLAINTEXT"]),
             "listeners": f"{advertised},CONTROLLER://{controller}",
             "advertised.listeners": advertised,
-            "controller.quorum.voters": f"1@{controller}",
+            "controller.quorum.voters": f"{node_id}@{controller}",
             "log.dirs": str(data_dir),
             **(settings or {}),
         }

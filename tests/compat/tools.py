@@ -144,18 +144,33 @@ def java(main_class: str, *arguments: str, flags: Sequence[str] = SMALL_JVM) -> 
     return ["java", *flags, "-cp", f"{_kafka_jars()}/*", main_class, *arguments]
 
 
+def ecosystem_jars() -> list[Path]:
+    """The jars of Apache Kafka with Streams, Connect, MirrorMaker and the metadata shell."""
+    jars = {jar.name: jar for jar in _ecosystem_jars().glob("*.jar")}
+    jars |= {jar.name: jar for jar in _kafka_jars().glob("*.jar")}
+    return [jars[name] for name in sorted(jars)]
+
+
 @functools.cache
 def _kafka_jars() -> Path:
+    return _maven_jars("kafka", CLIENTS / "java" / "pom.xml")
+
+
+@functools.cache
+def _ecosystem_jars() -> Path:
+    return _maven_jars("kafka-ecosystem", CLIENTS / "java" / "ecosystem" / "pom.xml")
+
+
+def _maven_jars(name: str, pom: Path) -> Path:
     _require("java", "install a JDK, version 17 or newer")
     _require("mvn", "install Maven, version 3.8 or newer")
-    pom = CLIENTS / "java" / "pom.xml"
 
     def copy_dependencies(directory: Path) -> None:
         goal = f"{MAVEN_DEPENDENCY_PLUGIN}:copy-dependencies"
         options = [f"-DoutputDirectory={directory}", f"-Dmaven.repo.local={TOOLS / 'm2'}"]
         _run(["mvn", "--batch-mode", "--quiet", "--file", str(pom), goal, *options])
 
-    return _install("kafka", pom.read_text(), copy_dependencies)
+    return _install(name, pom.read_text(), copy_dependencies)
 
 
 def _unpack_kcat(directory: Path) -> None:
