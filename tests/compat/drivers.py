@@ -1,4 +1,4 @@
-"""The seven foreign clients, all driven the same way: one process per action, JSON lines as the
+"""The nine foreign clients, all driven the same way: one process per action, JSON lines as the
 answer.
 
 The contract is in clients/contract.py. A program that fails raises ClientError with what it said
@@ -80,7 +80,9 @@ AIOKAFKA = ForeignClient("aiokafka", _python("aiokafka_client"))
 KCAT = ForeignClient("kcat", _kcat, administers=False)
 JAVA = ForeignClient("java", tools.java_client)
 FRANZ_GO = ForeignClient("franz-go", tools.go_client)
+SARAMA = ForeignClient("sarama", tools.sarama_client)
+KAFKA_GO = ForeignClient("kafka-go", tools.kafka_go_client)
 KAFKAJS = ForeignClient("kafkajs", tools.node_client)
 
 PYTHON_CLIENTS = (CONFLUENT, KAFKA_PYTHON, AIOKAFKA)
-ALL_CLIENTS = (*PYTHON_CLIENTS, KCAT, JAVA, FRANZ_GO, KAFKAJS)
+ALL_CLIENTS = (*PYTHON_CLIENTS, KCAT, JAVA, FRANZ_GO, SARAMA, KAFKA_GO, KAFKAJS)

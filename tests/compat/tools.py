@@ -1,10 +1,11 @@
 """Foreign clients and Apache Kafka itself, installed under the git-ignored `.tools/`.
 
 Each public function sets one tool up at its first call and returns how to run it: `kcat`,
-`java_client`, `go_client`, `go_registry_client`, `node_client`, and `java` for any main class of
-Apache Kafka. Rules: exact versions; ordinary clients of the public registries (apt-get, mvn, go,
-npm); their caches lie inside `.tools/` too; a second run installs nothing. A tool that cannot be
-had raises ToolMissingError with the cause and the cure, and again at once whenever it is asked for.
+`java_client`, `go_client`, `sarama_client`, `kafka_go_client`, `go_registry_client`, `node_client`,
+and `java` for any main class of Apache Kafka. Rules: exact versions; ordinary clients of the public
+registries (apt-get, mvn, go, npm); their caches lie inside `.tools/` too; a second run installs
+nothing. A tool that cannot be had raises ToolMissingError with the cause and the cure, and again at
+once whenever it is asked for.
 Above: drivers.py and apache_kafka.py.
 
 `python -m tests.compat.tools` sets everything up.
@@ -92,33 +93,26 @@ def java_client() -> Tool:
 @_once
 def go_client() -> Tool:
     """Our Go program over franz-go."""
-    _require("go", "install Go, version 1.25 or newer")
-    source = CLIENTS / "go"
-    # Go makes its module cache read-only by default, which `rm -r .tools` would stumble over.
-    caches = {"GOPATH": str(TOOLS / "gopath"), "GOCACHE": str(TOOLS / "gocache")}
-    environment = {**caches, "GOFLAGS": "-modcacherw -buildvcs=false"}
+    return _go_program("go", "go-client", "compatclient")
 
-    def build(directory: Path) -> None:
-        _run(["go", "build", "-C", str(source), "-o", str(directory), "."], environment)
 
-    content = "".join((source / name).read_text() for name in ("main.go", "go.mod", "go.sum"))
-    return Tool((str(_install("go-client", content, build) / "compatclient"),))
+@_once
+def sarama_client() -> Tool:
+    """Our Go program over Sarama."""
+    return _go_program("go-sarama", "sarama-client", "saramaclient")
+
+
+@_once
+def kafka_go_client() -> Tool:
+    """Our Go program over segmentio's kafka-go."""
+    return _go_program("go-segmentio", "kafka-go-client", "kafkagoclient")
 
 
 @_once
 def go_registry_client() -> Tool:
     """Our Go program over Confluent's serializers, which need a C compiler for librdkafka."""
-    _require("go", "install Go, version 1.25 or newer")
     _require("gcc", "install a C compiler")
-    source = CLIENTS / "go-registry"
-    caches = {"GOPATH": str(TOOLS / "gopath"), "GOCACHE": str(TOOLS / "gocache")}
-    environment = {**caches, "GOFLAGS": "-modcacherw -buildvcs=false"}
-
-    def build(directory: Path) -> None:
-        _run(["go", "build", "-C", str(source), "-o", str(directory), "."], environment)
-
-    content = "".join((source / name).read_text() for name in ("main.go", "go.mod", "go.sum"))
-    return Tool((str(_install("go-registry-client", content, build) / "registryclient"),))
+    return _go_program("go-registry", "go-registry-client", "registryclient")
 
 
 @_once
@@ -137,6 +131,20 @@ def node_client() -> Tool:
     packages = _install("node-client", manifest.read_text(), install_packages)
     environment = {"NODE_PATH": str(packages / "node_modules")}
     return Tool(("node", str(CLIENTS / "js" / "client.js")), environment)
+
+
+def _go_program(folder: str, name: str, binary: str) -> Tool:
+    _require("go", "install Go, version 1.25 or newer")
+    source = CLIENTS / folder
+    # Go makes its module cache read-only by default, which `rm -r .tools` would stumble over.
+    caches = {"GOPATH": str(TOOLS / "gopath"), "GOCACHE": str(TOOLS / "gocache")}
+    environment = {**caches, "GOFLAGS": "-modcacherw -buildvcs=false"}
+
+    def build(directory: Path) -> None:
+        _run(["go", "build", "-C", str(source), "-o", str(directory), "."], environment)
+
+    content = "".join((source / name).read_text() for name in ("main.go", "go.mod", "go.sum"))
+    return Tool((str(_install(name, content, build) / binary),))
 
 
 def java(main_class: str, *arguments: str, flags: Sequence[str] = SMALL_JVM) -> list[str]:
@@ -218,5 +226,13 @@ def _run(
 
 
 if __name__ == "__main__":
-    for set_up in (kcat, java_client, go_client, go_registry_client, node_client):
+    for set_up in (
+        kcat,
+        java_client,
+        go_client,
+        sarama_client,
+        kafka_go_client,
+        go_registry_client,
+        node_client,
+    ):
         sys.stdout.write(f"{set_up.__name__}: {' '.join(set_up().command)}\n")
