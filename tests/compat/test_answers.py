@@ -17,11 +17,13 @@ from tests import foreign
 from tests.broker_process import BrokerProcess
 from tests.compat.apache_kafka import ApacheKafka
 from tests.wire.client import RawClient
-from tests.wire.requests import create_topic
+from tests.wire.requests import batch, create_topic, fetch, produce, produce_answer
 
 from kafkaesque.broker.broker_settings import BROKER_SETTINGS
 from kafkaesque.broker.metadata import Resource
 from kafkaesque.broker.node_settings import NODE_SETTINGS
+from kafkaesque.broker.server import wall_clock
+from kafkaesque.broker.settings import COMPRESSION_TYPES
 from kafkaesque.broker.topic_settings import TOPIC_SETTINGS
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages import MESSAGES
@@ -65,6 +67,7 @@ from kafkaesque.protocol.messages.describe_user_scram_credentials import (
     UserName,
 )
 from kafkaesque.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
+from kafkaesque.protocol.messages.fetch import FetchResponse
 from kafkaesque.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -77,12 +80,15 @@ from kafkaesque.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsTopics,
 )
 from kafkaesque.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from kafkaesque.protocol.messages.produce import PartitionProduceResponse, ProduceResponse
 from kafkaesque.protocol.messages.update_features import (
     FeatureUpdateKey,
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
 )
 from kafkaesque.protocol.schema import schema_of
+from kafkaesque.records.batch import batches
+from kafkaesque.records.compression import Codec
 
 pytestmark = pytest.mark.compat
 
@@ -353,6 +359,20 @@ QUESTIONS: dict[str, Question] = {
         for value in ("", " ", "delete,delete", " compact , delete ", "shred", ",")
     },
     **{
+        f"topic's {name}={value}": set_config(Resource.TOPIC, "answers", name, value)
+        for name, value in (
+            *(("compression.type", name) for name in (*COMPRESSION_TYPES, "rar")),
+            ("file.delete.delay.ms", "0"),
+            ("file.delete.delay.ms", "-1"),
+            ("segment.jitter.ms", "5"),
+            ("segment.jitter.ms", "-1"),
+            ("preallocate", "true"),
+            ("unclean.leader.election.enable", "true"),
+            ("remote.storage.enable", "true"),
+            ("nonsense", "1"),
+        )
+    },
+    **{
         f"broker's {name}": set_config(Resource.BROKER, "NODE", name, "1")
         for name in NODE_SETTINGS
         if name not in ("listeners", "listener.security.protocol.map")
@@ -451,6 +471,35 @@ def test_the_broker_of_no_name_has_only_what_was_set(ours: Node, theirs: Node) -
     for node in (ours, theirs):
         sources = {c.config_source for c in described(node, Resource.BROKER, "").values()}
         assert sources <= {3}
+
+
+@pytest.mark.parametrize("compression_type", [*COMPRESSION_TYPES])
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP, Codec.ZSTD])
+def test_batches_are_stored_in_the_topics_codec(
+    ours: Node, theirs: Node, compression_type: str, codec: Codec
+) -> None:
+    attributes = []
+    for node in (ours, theirs):
+        configs = {"compression.type": compression_type}
+        topic = foreign.create_topic(node.bootstrap, configs=configs)
+        records = batch([b"value" * 100] * 10, timestamp=wall_clock(), codec=codec)
+        with RawClient(node.bootstrap) as client:
+            assert wait_for_leader(client, topic, records).base_offset == 0
+            (answered,) = client.call(fetch(topic, 0, 0), FetchResponse, 11).responses
+        stored = answered.partitions[0].records or b""
+        attributes.append([header.attributes for _, header in batches(stored)])
+    assert attributes[0] == attributes[1]
+
+
+def wait_for_leader(client: RawClient, topic: str, records: bytearray) -> PartitionProduceResponse:
+    """Kafka's broker may not lead a new topic yet."""
+    while True:
+        answer = produce_answer(client.call(produce(topic, 0, records), ProduceResponse, 9))
+        if answer.error_code not in (
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ):
+            return answer
 
 
 OF_OUR_OWN = {"strict.replication", "write.caching", "write.caching.default"}

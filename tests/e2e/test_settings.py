@@ -110,10 +110,8 @@ def test_kafka_python_alters_describes_and_resets(broker: BrokerProcess, topic: 
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
-        ("compression.type", "gzip"),
-        ("preallocate", "true"),
+        ("compression.type", "rar"),
         ("remote.storage.enable", "true"),
-        ("unclean.leader.election.enable", "true"),
         ("retention.ms", "soon"),
         ("retention.ms", "-2"),
         ("cleanup.policy", ","),
@@ -129,6 +127,24 @@ def test_what_cannot_take_effect_is_refused(
     code = foreign.refusal(foreign.alter, broker.bootstrap, topic, setting, value)
     assert code == KafkaError.INVALID_CONFIG
     assert _values(broker, topic) == before
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("preallocate", "true"),
+        ("unclean.leader.election.enable", "true"),
+        ("file.delete.delay.ms", "0"),
+        ("segment.jitter.ms", "1000"),
+    ],
+)
+def test_what_no_client_could_see_is_taken(
+    broker: BrokerProcess, topic: str, setting: str, value: str
+) -> None:
+    """As where a tool copies the settings of a topic from another cluster."""
+    foreign.alter(broker.bootstrap, topic, setting, value)
+    assert _values(broker, topic)[setting] == value
+    assert foreign.produce(broker.bootstrap, topic, ["v"]) == [0]
 
 
 def test_one_bad_setting_refuses_all_of_a_request(broker: BrokerProcess, topic: str) -> None:

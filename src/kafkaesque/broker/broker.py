@@ -24,6 +24,7 @@ from kafkaesque.broker.disk import Disk
 from kafkaesque.broker.fetch_sessions import FetchSessions
 from kafkaesque.broker.metadata import Metadata
 from kafkaesque.broker.partition import Watcher
+from kafkaesque.broker.recompression import Recompression
 from kafkaesque.broker.state_log import StateLog
 from kafkaesque.broker.storage import DiskStorage, MemoryStorage, Storage
 from kafkaesque.broker.topics import (
@@ -77,6 +78,7 @@ class Broker:
         self.fetch_sessions = FetchSessions(
             config["max.incremental.fetch.session.cache.slots"], clock
         )
+        self.recompression = Recompression(disk)
         self.long_polls: set[Watcher] = set()
         self.listeners: list[Listener] = []
         """Where server.py takes connections for it, as they are bound."""

@@ -6,6 +6,7 @@ max.topics, strict.replication and write.caching.default.
 """
 
 from kafkaesque.broker.settings import (
+    COMPRESSION_TYPES,
     DAY_MS,
     MAX_MESSAGE_BYTES,
     Kind,
@@ -105,6 +106,36 @@ BROKER_SETTINGS = table(
             str(7 * DAY_MS),
             "Default of segment.ms.",
             at_least(1),
+            dynamic=True,
+        ),
+        Setting(
+            "log.roll.jitter.ms",
+            Kind.LONG,
+            "0",
+            "Default of segment.jitter.ms.",
+            at_least(0),
+            dynamic=True,
+        ),
+        Setting(
+            "log.segment.delete.delay.ms",
+            Kind.LONG,
+            "60000",
+            "Default of file.delete.delay.ms.",
+            at_least(0),
+            dynamic=True,
+        ),
+        Setting(
+            "log.preallocate",
+            Kind.BOOLEAN,
+            "false",
+            "Default of preallocate.",
+            dynamic=True,
+        ),
+        Setting(
+            "unclean.leader.election.enable",
+            Kind.BOOLEAN,
+            "false",
+            "Default of unclean.leader.election.enable.",
             dynamic=True,
         ),
         Setting(
@@ -227,7 +258,8 @@ BROKER_SETTINGS = table(
             Kind.STRING,
             "producer",
             "Default of compression.type.",
-            only("producer", "record bytes are kept as the producer made them"),
+            one_of(*COMPRESSION_TYPES),
+            dynamic=True,
         ),
         Setting(
             "socket.request.max.bytes",

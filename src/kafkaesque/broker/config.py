@@ -8,15 +8,18 @@ either changes.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from kafkaesque.broker.broker_settings import BROKER_SETTINGS
 from kafkaesque.broker.node_settings import NODE_SETTINGS
 from kafkaesque.broker.topic_settings import TOPIC_SETTINGS
 from kafkaesque.errors import ErrorCode, KafkaError, StartError
 from kafkaesque.log.log import LogConfig
+from kafkaesque.records.compression import Codec
+from kafkaesque.types import TopicPartition
 
 NODE_ID = 0
 """The one node of this cluster. Rack, controller and every leader are this."""
@@ -36,10 +39,22 @@ class TopicConfig:
     timestamp_before_max_ms: int
     timestamp_after_max_ms: int
     write_caching: bool
+    codec: Codec | None
+    """What batches are stored in; None: as they come."""
+
+    segment_jitter_ms: int
 
     @property
     def compacted(self) -> bool:
         return "compact" in self.cleanup_policy
+
+    def log_of(self, partition: TopicPartition) -> LogConfig:
+        """What one partition's log goes by: not all of them seal a segment at the same moment."""
+        jitter_ms = min(self.segment_jitter_ms, self.log.segment_ms)
+        if jitter_ms == 0:
+            return self.log
+        share = crc32(str(partition).encode()) / 2**32
+        return replace(self.log, segment_ms=self.log.segment_ms - int(share * jitter_ms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +82,8 @@ class Config:
 
     static: dict[str, str]
     dynamic: dict[str, str] = field(default_factory=dict)
+    recompresses: bool = False
+    """Whether a topic may have a codec of its own: if none ever had, Produce need not look."""
     _parsed: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -100,6 +117,8 @@ class Config:
         segment_ms = value["segment.ms"]
         if "compact" in value["cleanup.policy"]:
             segment_ms = min(segment_ms, longest_ms)
+        codec = _codec(value["compression.type"])
+        self.recompresses |= codec is not None
         return TopicConfig(
             log=LogConfig(
                 segment_bytes=value["segment.bytes"],
@@ -119,7 +138,15 @@ class Config:
             timestamp_before_max_ms=value["message.timestamp.before.max.ms"],
             timestamp_after_max_ms=value["message.timestamp.after.max.ms"],
             write_caching=value["write.caching"] and not _asks_for_flushes(overrides),
+            codec=codec,
+            segment_jitter_ms=value["segment.jitter.ms"],
         )
+
+
+def _codec(compression_type: str) -> Codec | None:
+    if compression_type == "producer":
+        return None
+    return Codec.NONE if compression_type == "uncompressed" else Codec[compression_type.upper()]
 
 
 def _asks_for_flushes(overrides: Mapping[str, str]) -> bool:

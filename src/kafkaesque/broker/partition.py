@@ -184,7 +184,7 @@ class Partition:
 
     def configure(self, config: TopicConfig) -> None:
         self.config = config
-        self.log.config = config.log
+        self.log.config = config.log_of(self.name)
         if self.offline is None:
             self._appended()
 

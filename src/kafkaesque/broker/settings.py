@@ -30,6 +30,8 @@ DAY_MS = 24 * 60 * 60 * 1000
 MAX_MESSAGE_BYTES = 1_048_588
 """Kafka's default for the largest record batch: a mebibyte and the log overhead."""
 
+COMPRESSION_TYPES = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
+
 _BOOLEANS = {"true": True, "false": False}
 _WIDTH = {Kind.SHORT: 16, Kind.INT: 32, Kind.LONG: 64}
 

@@ -84,7 +84,7 @@ class MemoryStorage:
         pass
 
     def open(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition:
-        log = Log.open(MemorySegments(), config.log)
+        log = Log.open(MemorySegments(), config.log_of(name))
         partition = Partition(name, log, config, self._disk, self._clock)
         self._partitions.add(partition)
         return partition
@@ -211,7 +211,7 @@ class DiskStorage:
         directory = self._directory
         return Log.open(
             directory.segments(name),
-            config.log,
+            config.log_of(name),
             log_start_offset=directory.log_start_offsets.get(name),
             recovery_point=directory.recovery_points.get(name),
             clean=directory.was_clean,
@@ -223,7 +223,7 @@ class DiskStorage:
         try:
             segments = directory.create_partition(name, topic_id)
             try:
-                return Log.open(segments, config.log)
+                return Log.open(segments, config.log_of(name))
             except KafkaError:
                 directory.discard(name)
                 raise

@@ -1,10 +1,11 @@
 """A topic's settings: Kafka's, and `write.caching`, which is Redpanda's.
 
-Those that Kafka has and that cannot take effect here accept their default alone: see
-NOT_IMPLEMENTED.md.
+Where no client can tell whether one takes effect, any valid value is taken, and its sentence says
+so. Those that clients would miss accept their default alone: see NOT_IMPLEMENTED.md.
 """
 
 from kafkaesque.broker.settings import (
+    COMPRESSION_TYPES,
     DAY_MS,
     MAX_MESSAGE_BYTES,
     Kind,
@@ -16,8 +17,6 @@ from kafkaesque.broker.settings import (
     only,
     table,
 )
-
-_OUR_FILES = "the broker always keeps files this way"
 
 TOPIC_SETTINGS = table(
     (
@@ -33,8 +32,8 @@ TOPIC_SETTINGS = table(
             "compression.type",
             Kind.STRING,
             "producer",
-            "Codec of the stored batches.",
-            only("producer", "record bytes are kept as the producer made them"),
+            "Codec of the stored batches: the producer's, or one that they are packed anew in.",
+            one_of(*COMPRESSION_TYPES),
             follows="compression.type",
         ),
         Setting(
@@ -48,9 +47,11 @@ TOPIC_SETTINGS = table(
         Setting(
             "file.delete.delay.ms",
             Kind.LONG,
-            "0",
-            "Wait before a removed segment's file is deleted.",
-            only(0, "files go at once: readers never hold on to them"),
+            "60000",
+            "Taken, and not needed: a removed segment's file goes at once, and readers that have "
+            "it open read on.",
+            at_least(0),
+            follows="log.segment.delete.delay.ms",
         ),
         Setting(
             "flush.messages",
@@ -142,8 +143,8 @@ TOPIC_SETTINGS = table(
             "preallocate",
             Kind.BOOLEAN,
             "false",
-            "Preallocate segment files.",
-            only(False, _OUR_FILES),
+            "Taken, and not needed: files grow as they are written.",
+            follows="log.preallocate",
         ),
         Setting(
             "remote.storage.enable",
@@ -188,8 +189,9 @@ TOPIC_SETTINGS = table(
             "segment.jitter.ms",
             Kind.LONG,
             "0",
-            "Random time taken off segment.ms.",
-            only(0, _OUR_FILES),
+            "Up to so much is taken off segment.ms, for each partition another part.",
+            at_least(0),
+            follows="log.roll.jitter.ms",
         ),
         Setting(
             "segment.ms",
@@ -203,8 +205,8 @@ TOPIC_SETTINGS = table(
             "unclean.leader.election.enable",
             Kind.BOOLEAN,
             "false",
-            "Elect a replica that is behind.",
-            only(False, "this cluster is one node"),
+            "Taken, and not needed: there is no replica that could be behind.",
+            follows="unclean.leader.election.enable",
         ),
         Setting(
             "write.caching",

@@ -21,6 +21,7 @@ from kafkaesque.event import Event
 from kafkaesque.groups.events import CheckCommit, Reply
 from kafkaesque.groups.offsets import CommittedOffset
 from kafkaesque.records.batch import HEADER_SIZE, Record, new_batch
+from kafkaesque.records.compression import Codec
 from kafkaesque.records.murmur2 import partition_for_key
 from kafkaesque.records.record import Headers
 from kafkaesque.types import TopicPartition
@@ -135,17 +136,18 @@ class Node:
         """As many as it takes. Raises MESSAGE_TOO_LARGE for an event that no batch can hold."""
         now_ms = self.broker.clock()
         limit = topic.config.max_message_bytes
+        codec = topic.config.codec or Codec.NONE
         made: list[bytearray] = []
         batch: list[Record] = []
         size = HEADER_SIZE
         for event in events:
             if batch and size + event.size > min(_BATCH_BYTES, limit):
-                made.append(new_batch(batch))
+                made.append(new_batch(batch, codec=codec))
                 batch, size = [], HEADER_SIZE
             batch.append(Record(len(batch), now_ms, event.key, event.value, event.headers))
             size += event.size
         if batch:
-            made.append(new_batch(batch))
+            made.append(new_batch(batch, codec=codec))
         if (largest := max(map(len, made), default=0)) > limit:
             message = f"an event of {largest} bytes exceeds max.message.bytes={limit}"
             raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, f"{message} of {topic.name}")

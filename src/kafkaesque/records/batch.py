@@ -173,10 +173,10 @@ def stamp_append_time(buffer: bytearray | memoryview, position: int, timestamp_m
     header = read_header(buffer, position)
     struct.pack_into(">h", buffer, position + _ATTRIBUTES_AT, header.attributes | _LOG_APPEND_TIME)
     struct.pack_into(">q", buffer, position + _MAX_TIMESTAMP_AT, timestamp_ms)
-    _write_crc(buffer, position, header.size)
+    write_crc(buffer, position, header.size)
 
 
-def _write_crc(buffer: bytearray | memoryview, position: int, size: int) -> None:
+def write_crc(buffer: bytearray | memoryview, position: int, size: int) -> None:
     crc = crc32c(memoryview(buffer)[position + _ATTRIBUTES_AT : position + size])
     struct.pack_into(">I", buffer, position + _CRC_AT, crc)
 
@@ -258,7 +258,7 @@ def assemble(header: BatchHeader, data: Buffer) -> bytearray:
     batch += data
     header = header._replace(batch_length=len(batch) - LOG_OVERHEAD)
     _HEADER.pack_into(batch, 0, *header)
-    _write_crc(batch, 0, len(batch))
+    write_crc(batch, 0, len(batch))
     return batch
 
 

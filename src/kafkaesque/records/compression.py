@@ -26,6 +26,8 @@ MAX_UNCOMPRESSED_BYTES = 256 * 1024 * 1024
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)
 _XERIAL_BLOCK_BYTES = 32 * 1024
+_LZ4_PIECE_BYTES = 128 * 1024
+"""It holds the GIL while it compresses: other threads are let in between."""
 _LAZY_PAGES = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
 
 
@@ -77,7 +79,9 @@ def _decompress_into(module: ModuleType, data: Buffer, max_size: int) -> bytes:
 def _compress_lz4(data: Buffer) -> bytes:
     # Java's client reads no frame whose blocks refer to each other.
     compressor = cramjam.lz4.Compressor(block_linked=False)
-    compressor.compress(bytes(data))
+    view = memoryview(data)
+    for start in range(0, len(view), _LZ4_PIECE_BYTES):
+        compressor.compress(bytes(view[start : start + _LZ4_PIECE_BYTES]))
     return bytes(compressor.finish())
 
 

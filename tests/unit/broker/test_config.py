@@ -8,6 +8,7 @@ from kafkaesque.broker.broker_settings import BROKER_SETTINGS
 from kafkaesque.broker.config import BrokerConfig, Config, Listener
 from kafkaesque.broker.topic_settings import TOPIC_SETTINGS
 from kafkaesque.errors import ErrorCode, KafkaError, StartError
+from kafkaesque.types import TopicPartition
 
 LISTENERS = (Listener("127.0.0.1", 0),)
 
@@ -48,7 +49,10 @@ def test_a_setting_over_the_wire_wins_over_the_command_line() -> None:
         ("segment.bytes", str(1 << 40)),
         ("cleanup.policy", "shred"),
         ("cleanup.policy", ","),
-        ("compression.type", "gzip"),
+        ("compression.type", "rar"),
+        ("file.delete.delay.ms", "-1"),
+        ("segment.jitter.ms", "-1"),
+        ("remote.storage.enable", "true"),
         ("message.timestamp.type", "Whenever"),
         ("write.caching", "maybe"),
         ("min.cleanable.dirty.ratio", "1.5"),
@@ -74,6 +78,18 @@ def test_a_list_may_be_empty_and_counts_what_comes_twice_once(
     text: str, policy: tuple[str, ...]
 ) -> None:
     assert Config({}).topic({"cleanup.policy": text}).cleanup_policy == policy
+
+
+def test_the_jitter_is_taken_off_by_each_partition_in_part() -> None:
+    config = Config({}).topic({"segment.ms": "1000", "segment.jitter.ms": "400"})
+    spans = [config.log_of(TopicPartition("t", index)).segment_ms for index in range(50)]
+    assert all(600 < span <= 1000 for span in spans)
+    assert len(set(spans)) > 20
+    config = Config({}).topic({"segment.ms": "10", "segment.jitter.ms": str(2**63 - 1)})
+    spans = [config.log_of(TopicPartition("t", index)).segment_ms for index in range(50)]
+    assert all(0 < span <= 10 for span in spans)
+    config = Config({}).topic({"segment.ms": "10"})
+    assert config.log_of(TopicPartition("t", 0)) is config.log
 
 
 def test_asking_for_flushes_ends_write_caching() -> None:

@@ -6,6 +6,8 @@ durable.
 - Each partition fails or succeeds alone.
 - A batch of a transaction is let in if its partition is part of the transaction; from version 12 on
   it becomes so by that (KIP-890).
+- Batches for a topic with a codec of its own are packed anew first, in a thread, and appended in
+  the order in which they came (recompression.py).
 - Versions 0–2 carry message formats before record batches and are refused with UNSUPPORTED_VERSION.
   They are advertised nevertheless: without them librdkafka silently stops compressing.
 - Version 7 allows zstd (KIP-110), 8 names the records at fault (KIP-467), 13 names topics by id
@@ -13,10 +15,12 @@ durable.
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterator, Mapping
+from contextlib import suppress
 
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.partition import KeylessRecordsError, Partition
+from kafkaesque.broker.recompression import Place
 from kafkaesque.broker.topics import Topic
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.protocol.messages.produce import (
@@ -28,11 +32,13 @@ from kafkaesque.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from kafkaesque.records.batch import read_header
+from kafkaesque.records.batch import HEADER_SIZE, read_header
 from kafkaesque.records.compression import Codec
 
 _ATTRIBUTES = 22
 _TRANSACTIONAL = 0x10
+_CODEC = 0b111
+_ZSTD_FROM = 7
 _ABORTABLE_FROM = 11
 _ADDS_FROM = 12
 _ZSTD = bytes([Codec.ZSTD])
@@ -42,10 +48,87 @@ Waiting = list[tuple[PartitionProduceResponse, "asyncio.Future[None]"]]
 
 def produce(
     ctx: Context, request: ProduceRequest
+) -> ProduceResponse | Awaitable[ProduceResponse | None] | None:
+    if ctx.broker.config.recompresses:
+        partitions = _partitions(ctx, request)
+        if any(map(ctx.broker.recompression.concerns, partitions.values())):
+            return _repack_first(ctx, request, partitions)
+    return _append_all(ctx, request, {})
+
+
+def _repack_first(
+    ctx: Context, request: ProduceRequest, partitions: dict[int, Partition]
+) -> Awaitable[ProduceResponse | None]:
+    for data in _batches(request):
+        # The bytes lie in a buffer that the next request is read into.
+        data.records = bytearray(data.records or b"")
+    place = ctx.broker.recompression.enter(set(partitions.values()))
+    return _append_repacked(ctx, request, partitions, place)
+
+
+async def _append_repacked(
+    ctx: Context, request: ProduceRequest, partitions: dict[int, Partition], place: Place
+) -> ProduceResponse | None:
+    try:
+        refused: dict[int, KafkaError] = {}
+        for data in _batches(request):
+            if id(data) in partitions:
+                await _repack(ctx, data, partitions[id(data)], refused)
+        await place.turn()
+        answer = _append_all(ctx, request, refused)
+    finally:
+        place.leave()
+    return await answer if isinstance(answer, Awaitable) else answer
+
+
+async def _repack(
+    ctx: Context, data: PartitionProduceData, partition: Partition, refused: dict[int, KafkaError]
+) -> None:
+    codec, records = partition.config.codec, memoryview(data.records or b"")
+    if codec is None or not _can_be_repacked(ctx.version, partition, records):
+        return
+    try:
+        data.records = await ctx.broker.recompression.repack(records, codec)
+    except KafkaError as error:
+        refused[id(data)] = error
+
+
+def _can_be_repacked(version: int, partition: Partition, records: memoryview) -> bool:
+    """What cannot is appended or refused as it is, when its turn comes."""
+    if not HEADER_SIZE <= len(records) <= partition.config.max_message_bytes:
+        return False
+    codec = records[_ATTRIBUTES] & _CODEC
+    return codec != partition.config.codec and codec <= _last_codec(version)
+
+
+def _last_codec(version: int) -> Codec:
+    return Codec.LZ4 if version < _ZSTD_FROM else Codec.ZSTD
+
+
+def _partitions(ctx: Context, request: ProduceRequest) -> dict[int, Partition]:
+    """Where each batch goes, by its identity: those that go somewhere."""
+    partitions = {}
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            with suppress(KafkaError):
+                found = ctx.broker.topics.find(topic.name, topic.topic_id)
+                partitions[id(data)] = found.partition(data.index)
+    return partitions
+
+
+def _batches(request: ProduceRequest) -> Iterator[PartitionProduceData]:
+    for topic in request.topic_data:
+        yield from topic.partition_data
+
+
+def _append_all(
+    ctx: Context, request: ProduceRequest, refused: Mapping[int, KafkaError]
 ) -> ProduceResponse | Awaitable[ProduceResponse] | None:
     waiting: Waiting = []
     response = ProduceResponse(
-        responses=[_append_topic(ctx, request, topic, waiting) for topic in request.topic_data]
+        responses=[
+            _append_topic(ctx, request, topic, refused, waiting) for topic in request.topic_data
+        ]
     )
     if request.acks == 0:
         return None
@@ -55,13 +138,19 @@ def produce(
 
 
 def _append_topic(
-    ctx: Context, request: ProduceRequest, data: TopicProduceData, waiting: Waiting
+    ctx: Context,
+    request: ProduceRequest,
+    data: TopicProduceData,
+    refused: Mapping[int, KafkaError],
+    waiting: Waiting,
 ) -> TopicProduceResponse:
     answers = []
     for partition in data.partition_data:
         answer = PartitionProduceResponse(index=partition.index, base_offset=-1)
         answers.append(answer)
         try:
+            if id(partition) in refused:
+                raise refused[id(partition)]
             topic = ctx.broker.topics.find(data.name, data.topic_id)
             _append(ctx, request, topic, partition, answer, waiting)
         except KafkaError as error:
@@ -105,7 +194,8 @@ def _check_request(version: int, acks: int, topic: Topic, records: memoryview) -
     if topic.is_internal:
         message = f"{topic.name} is the broker's own: clients may read it, not write it"
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
-    if version < 7 and records[_ATTRIBUTES : _ATTRIBUTES + 1] == _ZSTD:
+    is_zstd = records[_ATTRIBUTES : _ATTRIBUTES + 1] == _ZSTD
+    if version < _ZSTD_FROM and is_zstd and topic.config.codec is not Codec.ZSTD:
         message = "zstd needs Produce 7 or later"
         raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, message)
 
