@@ -42,7 +42,7 @@ async def write_and_kill(data: Path) -> None:
         if waiting := partition.flushed(partition.log.end_offset):
             await waiting
     await broker.storage.checkpoint()
-    await broker.metadata.topic_deleted(broker.topics.named("gone"))
+    await broker.metadata.topic_deleted(broker.topics.named("gone"), lambda: None)
     kill(broker)
 
 
