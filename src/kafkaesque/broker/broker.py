@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from itertools import count
 from uuid import UUID
 
 from kafkaesque.broker.cleaner import Cleaner
@@ -54,6 +55,7 @@ _INTERNAL = {"cleanup.policy": "compact"}
 _REVIVE_SECONDS = 1.0
 _EXPIRE_SECONDS = 60.0
 _TRANSACTION_SECONDS = 0.5
+_SCRATCH_BYTES = 256 * 1024
 
 
 def loop_clock(loop: asyncio.AbstractEventLoop) -> Clock:
@@ -83,6 +85,10 @@ class Broker:
         self.listeners: list[Listener] = []
         """Where server.py takes connections for it, as they are bound."""
         self.turn = Turn()
+        # What is read from a socket is parsed before the next read, so that all connections share
+        # one buffer; two brokers may be in two threads.
+        self.scratch = memoryview(bytearray(_SCRATCH_BYTES))
+        self.connection_numbers = count(1)
         self.traffic = Traffic()
         self.metadata: Metadata
         self.coordinator: Coordinator
