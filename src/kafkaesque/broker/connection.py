@@ -14,7 +14,6 @@ traceback.
 """
 
 import asyncio
-import itertools
 import logging
 from collections import deque
 from collections.abc import Awaitable, Mapping
@@ -43,12 +42,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_SCRATCH = memoryview(bytearray(256 * 1024))
-"""Where sockets are read into. One for all connections: what is read is parsed before the next
-read.
-"""
-
-_numbers = itertools.count(1)
 _MAX_IN_FLIGHT = 128
 _MAX_UNSENT_BYTES = 8 << 20
 _FIRST_BUFFER_BYTES = 1 << 20
@@ -85,10 +78,11 @@ class Connection(asyncio.BufferedProtocol):
         self._open = open_connections
         self._apis = apis
         self._turn = broker.turn
+        self._scratch = broker.scratch
         self._traffic = broker.traffic
         self._max_frame_bytes: int = broker.config["socket.request.max.bytes"]
         self._transport: asyncio.Transport
-        self._number = next(_numbers)
+        self._number = next(broker.connection_numbers)
         self.peer = "?"
         self.last_heard = 0.0
         # The frame that is being received: what there is of it, and its size once that is known.
@@ -132,7 +126,7 @@ class Connection(asyncio.BufferedProtocol):
     def get_buffer(self, sizehint: int) -> memoryview:
         if self._frame_size:
             return memoryview(self._partial)[self._filled :]
-        return _SCRATCH
+        return self._scratch
 
     def buffer_updated(self, nbytes: int) -> None:
         self.last_heard = asyncio.get_running_loop().time()
@@ -149,7 +143,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _take_in(self, nbytes: int) -> None:
         if not self._frame_size:
-            self._receive(_SCRATCH[:nbytes])
+            self._receive(self._scratch[:nbytes])
             return
         self._filled += nbytes
         if self._filled == self._frame_size:

@@ -1,0 +1,142 @@
+"""Connections without sockets: bytes in by hand, and a transport that says what it was given.
+
+`Client` is the far side of one connection. What it is sent stays in the transport, as with a client
+that does not read, until `read` takes it.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tests.wire.client import Dialogue, request_frame
+
+from kafkaesque.broker.broker import Broker
+from kafkaesque.broker.config import BrokerConfig, Listener
+from kafkaesque.broker.connection import Connection
+from kafkaesque.broker.server import wall_clock
+
+LISTENER = Listener("127.0.0.1", 9092)
+
+
+async def memory_broker(settings: Mapping[str, str] | None = None) -> Broker:
+    return await Broker.open(BrokerConfig.of([LISTENER], None, settings or {}), wall_clock)
+
+
+class Wire(asyncio.Transport):
+    """A socket whose kernel buffer takes `room` bytes, and no more until they are read."""
+
+    def __init__(self, peer: str, room: int) -> None:
+        super().__init__()
+        self._peer = peer
+        self._room = room
+        self._high = 64 * 1024
+        self._unsent = bytearray()
+        self._is_paused = False
+        self.protocol: Connection
+        self.sent = bytearray()
+        self.is_reading = True
+        self.is_closed = False
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return (self._peer, 9999) if name in ("peername", "sockname") else default
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        self._high = high or 0
+
+    def get_write_buffer_size(self) -> int:
+        return len(self._unsent)
+
+    def is_closing(self) -> bool:
+        return self.is_closed
+
+    def pause_reading(self) -> None:
+        self.is_reading = False
+
+    def resume_reading(self) -> None:
+        self.is_reading = True
+
+    def write(self, data: Any) -> None:
+        self._unsent += data
+        self._drain()
+
+    def writelines(self, list_of_data: Iterable[Any]) -> None:
+        for data in list_of_data:
+            self._unsent += data
+        self._drain()
+
+    def _drain(self) -> None:
+        count = max(0, min(self._room - len(self.sent), len(self._unsent)))
+        self.sent += self._unsent[:count]
+        del self._unsent[:count]
+        if len(self._unsent) > self._high and not self._is_paused:
+            self._is_paused = True
+            self.protocol.pause_writing()
+        elif not self._unsent and self._is_paused:
+            self._is_paused = False
+            self.protocol.resume_writing()
+
+    def take(self) -> bytes:
+        taken = bytes(self.sent)
+        self.sent.clear()
+        self._drain()
+        return taken
+
+    def close(self) -> None:
+        if not self.is_closed:
+            self.is_closed = True
+            asyncio.get_running_loop().call_soon(self.protocol.connection_lost, None)
+
+    abort = close
+
+
+class Client:
+    """One connection's far side."""
+
+    def __init__(self, broker: Broker, *, peer: str = "10.0.0.1", room: int = 1 << 40) -> None:
+        self.wire = Wire(peer, room)
+        self.connection = self.wire.protocol = Connection(broker, LISTENER, set())
+        self.connection.connection_made(self.wire)
+        self._dialogue = Dialogue()
+        self._received = bytearray()
+
+    def send(self, request: object, version: int) -> None:
+        self.send_bytes(self._dialogue.request(request, version))
+
+    def send_bytes(self, data: bytes) -> int:
+        """How many of the bytes were taken before reading was paused."""
+        taken = 0
+        while taken < len(data) and self.wire.is_reading and not self.wire.is_closed:
+            buffer = self.connection.get_buffer(-1)
+            count = min(len(buffer), len(data) - taken)
+            buffer[:count] = data[taken : taken + count]
+            self.connection.buffer_updated(count)
+            taken += count
+        return taken
+
+    def answers(self) -> list[Any]:
+        """The whole responses that have arrived."""
+        self._received += self.wire.take()
+        found = []
+        while len(self._received) >= 4:
+            size = int.from_bytes(self._received[:4])
+            if len(self._received) < 4 + size:
+                break
+            found.append(self._dialogue.response(bytes(self._received[4 : 4 + size])))
+            del self._received[: 4 + size]
+        return found
+
+    async def call(self, request: object, version: int) -> Any:
+        self.send(request, version)
+        while not (found := self.answers()):
+            await asyncio.sleep(0)
+        (answer,) = found
+        return answer
+
+    def cut(self) -> None:
+        """The network is gone."""
+        if not self.wire.is_closed:
+            self.wire.is_closed = True
+            self.connection.connection_lost(None)
+
+
+__all__ = ["LISTENER", "Client", "Wire", "memory_broker", "request_frame"]
