@@ -5,19 +5,26 @@ compiled, and kept. All malformed input is a DecodeError. Above: whoever sends a
 adds header.py and frame.py.
 """
 
-from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Generator
+from typing import Any, Final, TypeAlias, TypeVar
 
 from kafkaesque.errors import ErrorCode, KafkaError
-from kafkaesque.protocol.decoder import compile_decoder
-from kafkaesque.protocol.encoder import compile_encoder
+from kafkaesque.protocol.decoder import compile_decoder, compile_stepwise_decoder
+from kafkaesque.protocol.encoder import compile_encoder, compile_stepwise_encoder
 from kafkaesque.protocol.schema import schema_of
 from kafkaesque.types import Buffer
 
 M = TypeVar("M")
+T = TypeVar("T")
 
 _DECODERS: Final[dict[tuple[type[Any], int], Callable[[Buffer, int, bool], Any]]] = {}
 _ENCODERS: Final[dict[tuple[type[Any], int], Callable[[Any], list[Buffer]]]] = {}
+
+_Steps: TypeAlias = Generator[None, None, T]
+_STEPWISE_DECODERS: Final[
+    dict[tuple[type[Any], int], Callable[[Buffer, int, bool, int], _Steps[Any]]]
+] = {}
+_STEPWISE_ENCODERS: Final[dict[tuple[type[Any], int], Callable[[Any], _Steps[list[Buffer]]]]] = {}
 
 
 def decode(
@@ -43,6 +50,30 @@ def encode(message: object, version: int) -> list[Buffer]:
     if encoder is None:
         _check(cls, version)
         encoder = _ENCODERS[cls, version] = compile_encoder(cls, version)
+    return encoder(message)
+
+
+def decode_in_steps(
+    cls: type[M], version: int, data: Buffer, position: int, max_elements: int
+) -> _Steps[M]:
+    """`decode` with `surplus`, a few hundred microseconds at a time; `data` must stay as it is.
+
+    A message whose arrays have more elements than that, all together, is a DecodeError.
+    """
+    decoder = _STEPWISE_DECODERS.get((cls, version))
+    if decoder is None:
+        _check(cls, version)
+        decoder = _STEPWISE_DECODERS[cls, version] = compile_stepwise_decoder(cls, version)
+    return decoder(data, position, True, max_elements)
+
+
+def encode_in_steps(message: object, version: int) -> _Steps[list[Buffer]]:
+    """`encode`, a few hundred microseconds at a time; `message` must stay as it is."""
+    cls = type(message)
+    encoder = _STEPWISE_ENCODERS.get((cls, version))
+    if encoder is None:
+        _check(cls, version)
+        encoder = _STEPWISE_ENCODERS[cls, version] = compile_stepwise_encoder(cls, version)
     return encoder(message)
 
 

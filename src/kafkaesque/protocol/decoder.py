@@ -5,26 +5,38 @@ comes after them (int16, int32 or the first byte of a varint), are one `Struct.u
 a *run*. Structs are written inline, arrays of them as loops. Every length is checked against the
 bytes that are left before it is used, so nothing is allocated on a liar's word. The variables are
 `data`, `end` and the position `p`. codec.py is above, source.py and wire.py below.
+
+*In steps* the same function is a generator that gives control back after every so many elements of
+arrays (`turn` counts them), and that refuses a message with more than `left` of them: a megabyte
+can be a million.
 """
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from kafkaesque.errors import DecodeError
 from kafkaesque.protocol import wire
 from kafkaesque.protocol.schema import Field, Primitive, schema_of
-from kafkaesque.protocol.source import Source
+from kafkaesque.protocol.source import ELEMENTS_IN_A_STEP, Source
 from kafkaesque.types import Buffer
 
 
 def compile_decoder(cls: type[Any], version: int) -> Callable[[Buffer, int, bool], Any]:
-    return _Decoder(cls, version).compile()
+    return _Decoder(cls, version, in_steps=False).compile()
+
+
+def compile_stepwise_decoder(
+    cls: type[Any], version: int
+) -> Callable[[Buffer, int, bool, int], Generator[None, None, Any]]:
+    """It also takes how many elements all arrays may have together."""
+    return _Decoder(cls, version, in_steps=True).compile()
 
 
 class _Decoder:
-    def __init__(self, cls: type[Any], version: int) -> None:
+    def __init__(self, cls: type[Any], version: int, *, in_steps: bool) -> None:
+        self._in_steps = in_steps
         self._class = cls
         self._version = version
         self._title = f"{cls.__name__} v{version}"
@@ -38,15 +50,21 @@ class _Decoder:
             next_tag=wire.next_tag,
             skip_tags=wire.skip_tags,
             struct_error=struct.error,
+            tag_count=wire.tag_count,
             unpack_from=struct.unpack_from,
             uuid_from_bytes=wire.uuid_from_bytes,
         )
 
-    def compile(self) -> Callable[[Buffer, int, bool], Any]:
+    def compile(self) -> Callable[..., Any]:
         title = self._title
         line, block = self._source.line, self._source.block
-        with block("def decode(data, p, surplus):"):
+        with block(f"def decode(data, p, surplus{', left' if self._in_steps else ''}):"):
             line("end = len(data)")
+            if self._in_steps:
+                line("turn = 0")
+                # A message without arrays has no other: it is a generator all the same.
+                line("if False:")
+                line("    yield")
             with block("try:"):
                 message = self._struct(self._class)
                 with block("if p != end and not surplus:"):
@@ -127,6 +145,10 @@ class _Decoder:
             if self._flexible:
                 self._source.line(f"{size} -= 1")
             self._refuse_unless(f"0 <= {size} * {self._smallest(field.type)} <= end - p", target)
+            if self._in_steps:
+                self._source.line(f"left -= {size}")
+                with self._source.block("if left < 0:"):
+                    self._source.line(f'raise DecodeError("{self._title}: too many elements")')
             self._elements(field.type, size, target)
 
     def _length(self, legacy_code: str) -> str:
@@ -173,6 +195,8 @@ class _Decoder:
             else:
                 element = self._struct(kind)
             source.line(f"{items}.append({element})")
+            if self._in_steps:
+                source.end_of_element()
         source.line(f"{target} = {items}")
 
     def _nullable_struct(self, cls: type[Any], target: str) -> None:
@@ -192,12 +216,16 @@ class _Decoder:
         if not fields:
             with source.block(f"if {count}:"):
                 source.line(f"p = skip_tags(data, p, {count})")
+                if self._in_steps:
+                    source.line(f"turn = {ELEMENTS_IN_A_STEP}")
             return
         for field in fields:
             source.line(f"{target}.{field.name} = {self._default(field)}")
         with source.block(f"if {count}:"):
             with source.block(f"if {count} > 127:"):
-                source.line(f"{count}, p = long_uvarint(data, p, {count})")
+                source.line(f"{count}, p = tag_count(data, p, {count})")
+                if self._in_steps:
+                    source.line(f"turn = {ELEMENTS_IN_A_STEP}")
             with source.block(f"for _ in range({count}):"):
                 self._known_tags(fields, target)
 

@@ -4,10 +4,13 @@ The bytes gather in a bytearray `out`. Neighbouring fields of fixed size are one
 called a *run*; a length that fits in one byte joins it, and so does an empty set of tagged fields.
 A `records` buffer is never copied: `out` ends before it, and the buffer becomes a chunk of its own.
 codec.py is above, source.py and wire.py below.
+
+*In steps* the same function is a generator that gives control back after every so many elements of
+arrays: a response can have a million.
 """
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,11 +21,18 @@ from kafkaesque.types import Buffer
 
 
 def compile_encoder(cls: type[Any], version: int) -> Callable[[Any], list[Buffer]]:
-    return _Encoder(cls, version).compile()
+    return _Encoder(cls, version, in_steps=False).compile()
+
+
+def compile_stepwise_encoder(
+    cls: type[Any], version: int
+) -> Callable[[Any], Generator[None, None, list[Buffer]]]:
+    return _Encoder(cls, version, in_steps=True).compile()
 
 
 class _Encoder:
-    def __init__(self, cls: type[Any], version: int) -> None:
+    def __init__(self, cls: type[Any], version: int, *, in_steps: bool) -> None:
+        self._in_steps = in_steps
         self._class = cls
         self._version = version
         self._flexible = schema_of(cls).is_flexible(version)
@@ -30,11 +40,16 @@ class _Encoder:
         self._out = "out"
         self._source = Source(encode_uvarint=wire.encode_uvarint, pack=struct.pack)
 
-    def compile(self) -> Callable[[Any], list[Buffer]]:
+    def compile(self) -> Callable[[Any], Any]:
         line, block = self._source.line, self._source.block
         with block("def encode(m):"):
             line("chunks = []")
             line("out = bytearray()")
+            if self._in_steps:
+                line("turn = 0")
+                # A message without arrays has no other: it is a generator all the same.
+                line("if False:")
+                line("    yield")
             self._struct(self._class, "m")
             self._end_run()
             line("if out:")
@@ -116,6 +131,8 @@ class _Encoder:
             else:
                 self._struct(kind, item)
             self._end_run()
+            if self._in_steps:
+                self._source.end_of_element()
 
     def _size(self, size: str, sized: str, nullable: bool, value: str) -> None:
         """The length as it is written: in a flexible version one higher, and 0 for null."""

@@ -9,7 +9,10 @@ import linecache
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
+
+ELEMENTS_IN_A_STEP: Final = 128
+"""Elements of arrays, in code that goes in steps: a few hundred microseconds."""
 
 
 class Source:
@@ -29,6 +32,13 @@ class Source:
         self._depth += 1
         yield
         self._depth -= 1
+
+    def end_of_element(self) -> None:
+        """In a loop of a function that goes in steps: after so many elements, let others go on."""
+        self.line("turn += 1")
+        with self.block(f"if turn >= {ELEMENTS_IN_A_STEP}:"):
+            self.line("turn = 0")
+            self.line("yield")
 
     def fresh(self, stem: str) -> str:
         """A variable name that is not yet taken."""

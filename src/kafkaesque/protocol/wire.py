@@ -12,6 +12,11 @@ from uuid import UUID
 from kafkaesque.errors import DecodeError
 from kafkaesque.types import Buffer
 
+_MAX_TAGS: Final = 1000
+"""No struct has a tenth of it in any version: at two bytes each, tagged fields would be a cheap way
+to keep a broker busy.
+"""
+
 _SHORT: Final = [bytes((value,)) for value in range(128)]
 
 
@@ -43,10 +48,18 @@ def long_uvarint(data: Buffer, position: int, first: int) -> tuple[int, int]:
     raise DecodeError("a varint of more than five bytes")
 
 
+def tag_count(data: Buffer, position: int, first: int) -> tuple[int, int]:
+    """The number of tagged fields, whose first byte was read, and has its high bit set."""
+    count, position = long_uvarint(data, position, first)
+    if count > _MAX_TAGS:
+        raise DecodeError(f"{count} tagged fields, where {_MAX_TAGS} are allowed")
+    return count, position
+
+
 def skip_tags(data: Buffer, position: int, count: int) -> int:
     """Step over tagged fields of which none is known; `count` is the first byte of their number."""
     if count > 127:
-        count, position = long_uvarint(data, position, count)
+        count, position = tag_count(data, position, count)
     for _ in range(count):
         _, position, stop = next_tag(data, position)
         position = stop

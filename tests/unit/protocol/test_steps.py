@@ -1,0 +1,77 @@
+"""The codec in steps: the same messages and the same bytes, with room for others in between."""
+
+from collections.abc import Generator
+from typing import TypeVar
+
+import pytest
+
+from kafkaesque.errors import DecodeError
+from kafkaesque.protocol.codec import decode, decode_in_steps, encode, encode_in_steps
+from kafkaesque.protocol.messages.api_versions import ApiVersionsRequest
+from kafkaesque.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from kafkaesque.protocol.messages.heartbeat import HeartbeatRequest
+from kafkaesque.protocol.source import ELEMENTS_IN_A_STEP
+
+T = TypeVar("T")
+
+PLENTY = 1_000_000
+
+
+def taken(steps: Generator[None, None, T]) -> tuple[int, T]:
+    """How often others could go on, and what came out."""
+    pauses = 0
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return pauses, end.value
+        pauses += 1
+
+
+def fetch(partitions: int) -> FetchRequest:
+    wanted = [FetchPartition(partition=number) for number in range(partitions)]
+    return FetchRequest(topics=[FetchTopic(topic="t", partitions=wanted)])
+
+
+def encoded(message: object, version: int) -> bytes:
+    return b"".join(map(bytes, encode(message, version)))
+
+
+@pytest.mark.parametrize("version", [4, 11, 12])
+@pytest.mark.parametrize("partitions", [0, 1, ELEMENTS_IN_A_STEP - 1, 1000])
+def test_what_is_decoded_and_encoded_in_steps_is_the_same(version: int, partitions: int) -> None:
+    request = fetch(partitions)
+    data = encoded(request, version)
+    pauses, decoded = taken(decode_in_steps(FetchRequest, version, data, 0, PLENTY))
+    assert decoded == decode(FetchRequest, version, data)
+    assert pauses == (partitions + 1) // ELEMENTS_IN_A_STEP
+    pauses, chunks = taken(encode_in_steps(request, version))
+    assert b"".join(map(bytes, chunks)) == data
+    assert pauses == (partitions + 1) // ELEMENTS_IN_A_STEP
+
+
+def test_a_message_without_arrays_takes_one_step() -> None:
+    request = HeartbeatRequest(group_id="g")
+    data = encoded(request, 4)
+    assert taken(decode_in_steps(HeartbeatRequest, 4, data, 0, 0)) == (0, request)
+    assert taken(encode_in_steps(request, 4))[0] == 0
+
+
+def test_more_elements_than_are_allowed_are_refused_before_they_are_made() -> None:
+    data = encoded(fetch(1000), 11)
+    assert taken(decode_in_steps(FetchRequest, 11, data, 0, 1001))[1] == fetch(1000)
+    with pytest.raises(DecodeError, match="too many elements"):
+        taken(decode_in_steps(FetchRequest, 11, data, 0, 1000))
+
+
+def test_what_is_cut_short_is_refused_in_steps_too() -> None:
+    data = encoded(fetch(1000), 11)
+    for cut in (0, 1, len(data) // 2, len(data) - 1):
+        with pytest.raises(DecodeError):
+            taken(decode_in_steps(FetchRequest, 11, data[:cut], 0, PLENTY))
+
+
+def test_thousands_of_tagged_fields_are_refused() -> None:
+    tags = bytes((200, 1, 0)) * 1001
+    with pytest.raises(DecodeError, match="1001 tagged fields"):
+        decode(ApiVersionsRequest, 3, b"\x01\x01\xe9\x07" + tags)
