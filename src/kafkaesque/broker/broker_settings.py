@@ -2,7 +2,7 @@
 start.
 
 `log.*` settings are the defaults that a topic's settings follow. Ours alone: max.partitions,
-max.topics, strict.replication and write.caching.default.
+max.topics, queued.max.request.bytes.per.connection, strict.replication and write.caching.default.
 """
 
 from kafkaesque.broker.settings import (
@@ -266,6 +266,34 @@ BROKER_SETTINGS = table(
             Kind.INT,
             str(100 << 20),
             "The largest request; a larger one closes its connection.",
+            at_least(1),
+        ),
+        Setting(
+            "queued.max.request.bytes",
+            Kind.LONG,
+            str(256 << 20),
+            "Bytes in flight, requests and responses of all connections: beyond it reading waits.",
+            at_least(1),
+        ),
+        Setting(
+            "queued.max.request.bytes.per.connection",
+            Kind.LONG,
+            str(16 << 20),
+            "The same for one connection.",
+            at_least(1),
+        ),
+        Setting(
+            "max.connections",
+            Kind.INT,
+            str((1 << 31) - 1),
+            "Most connections; never more than half of the files that the process may open.",
+            at_least(1),
+        ),
+        Setting(
+            "max.connections.per.ip",
+            Kind.INT,
+            str((1 << 31) - 1),
+            "Most connections from one address.",
             at_least(1),
         ),
         Setting(

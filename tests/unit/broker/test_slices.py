@@ -1,0 +1,83 @@
+"""Long work goes a slice at a time, and all long work shares one lane."""
+
+import asyncio
+from collections.abc import Generator
+
+from kafkaesque.broker.slices import SLICE_SECONDS, Slices
+
+
+class Clock:
+    """Each look at it takes a quarter of a slice."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += SLICE_SECONDS / 4
+        return self.now
+
+
+def test_items_come_in_order_with_room_for_others_in_between() -> None:
+    async def scenario() -> None:
+        slices = Slices(Clock())
+        seen: list[int] = []
+
+        async def work() -> None:
+            async for item in slices.paced(range(12)):
+                seen.append(item)
+
+        task = asyncio.create_task(work())
+        lengths = set()
+        while not task.done():
+            await asyncio.sleep(0)
+            lengths.add(len(seen))
+        assert seen == list(range(12))
+        assert lengths >= {5, 9, 12}
+
+    asyncio.run(scenario())
+
+
+def test_with_a_clock_that_stands_still_nothing_is_long() -> None:
+    async def scenario() -> None:
+        slices = Slices(lambda: 0.0)
+        seen = [item async for item in slices.paced(range(10_000))]
+        assert len(seen) == 10_000
+
+    asyncio.run(scenario())
+
+
+def test_what_the_steps_come_to_is_returned() -> None:
+    def steps() -> Generator[None, None, str]:
+        for _ in range(10):
+            yield
+        return "done"
+
+    assert asyncio.run(Slices(Clock()).run(steps())) == "done"
+
+
+def test_those_who_wait_get_one_slice_each_in_turn() -> None:
+    async def scenario() -> None:
+        slices = Slices(Clock())
+        log: list[str] = []
+
+        async def work(name: str) -> None:
+            for _ in range(3):
+                await slices.turn()
+                log.append(name)
+
+        await asyncio.gather(work("a"), work("b"), work("c"))
+        assert log == ["a", "b", "c"] * 3
+
+    asyncio.run(scenario())
+
+
+def test_one_that_gave_up_waiting_is_passed_over() -> None:
+    async def scenario() -> None:
+        slices = Slices(Clock())
+        first = asyncio.create_task(slices.turn())
+        second = asyncio.create_task(slices.turn())
+        await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.wait_for(second, 10)
+
+    asyncio.run(scenario())
