@@ -11,6 +11,7 @@ from contextlib import suppress
 from itertools import count
 from uuid import UUID
 
+from kafkaesque.broker.budget import Budget
 from kafkaesque.broker.cleaner import Cleaner
 from kafkaesque.broker.compactors import (
     ChildProcess,
@@ -20,12 +21,14 @@ from kafkaesque.broker.compactors import (
     MemoryCompactor,
 )
 from kafkaesque.broker.config import BrokerConfig, Config, Listener
+from kafkaesque.broker.connection_limits import ConnectionLimits
 from kafkaesque.broker.coordinator import Coordinator
 from kafkaesque.broker.disk import Disk
 from kafkaesque.broker.fetch_sessions import FetchSessions
 from kafkaesque.broker.metadata import Metadata
 from kafkaesque.broker.partition import Watcher
 from kafkaesque.broker.recompression import Recompression
+from kafkaesque.broker.slices import Slices
 from kafkaesque.broker.state_log import StateLog
 from kafkaesque.broker.storage import DiskStorage, MemoryStorage, Storage
 from kafkaesque.broker.topics import (
@@ -78,7 +81,7 @@ class Broker:
         self.topics = Topics(storage, config)
         self.cleaner = Cleaner(self.topics, storage, config, compactor, clock)
         self.fetch_sessions = FetchSessions(
-            config["max.incremental.fetch.session.cache.slots"], clock
+            config["max.incremental.fetch.session.cache.slots"], self.monotonic
         )
         self.recompression = Recompression(disk)
         self.long_polls: set[Watcher] = set()
@@ -89,6 +92,11 @@ class Broker:
         # one buffer; two brokers may be in two threads.
         self.scratch = memoryview(bytearray(_SCRATCH_BYTES))
         self.connection_numbers = count(1)
+        self.connection_limits = ConnectionLimits(
+            config["max.connections"], config["max.connections.per.ip"]
+        )
+        self.budget = Budget(config["queued.max.request.bytes"], asyncio.get_running_loop())
+        self.slices = Slices()
         self.traffic = Traffic()
         self.metadata: Metadata
         self.coordinator: Coordinator
