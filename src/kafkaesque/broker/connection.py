@@ -5,18 +5,23 @@ requests.
 
 Requests are pipelined. Each one's ordered stage runs as soon as it has arrived, in order of
 arrival; what has to wait (a flush, a long poll, a rebalance) goes on as a task, and its response
-takes its place in the line. A connection that asks faster than it reads is not read from until it
-has caught up.
+takes its place in the line. A request or a response with thousands of elements is decoded or
+encoded in slices.
 
-Above: server.py. Below: apis/. Two things are caught here and nowhere else: bytes that do not
-decode close this connection alone, with one line in the log; our own bug is logged with its
-traceback.
+What is in flight is counted, byte by byte: the frame that is being received, requests without a
+response, responses that are not sent. A connection that has more in flight than its share, or finds
+the broker's budget used up, is not read from until some of it is given back. What it held is given
+back when it ends, whatever was under way.
+
+Above: server.py. Below: apis/, budget.py, slices.py. Two things are caught here and nowhere else:
+bytes that do not decode close this connection alone, with one line in the log; our own bug is
+logged with its traceback.
 """
 
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Generator, Mapping
 from dataclasses import replace
 from functools import partial
 from inspect import iscoroutinefunction
@@ -25,15 +30,16 @@ from typing import TYPE_CHECKING, Any, cast
 from kafkaesque.broker.apis import APIS, Api, Context
 from kafkaesque.broker.apis.api_versions import unsupported_api_versions
 from kafkaesque.broker.config import ANY_ADDRESS
+from kafkaesque.broker.partial_frame import PartialFrame, first_bytes
 from kafkaesque.errors import DecodeError, ErrorCode
-from kafkaesque.protocol.codec import decode, encode
+from kafkaesque.protocol.codec import decode, decode_in_steps, encode, encode_in_steps
 from kafkaesque.protocol.frame import frame
 from kafkaesque.protocol.header import (
     RequestHeader,
     decode_request_header,
     encode_response_header,
 )
-from kafkaesque.protocol.messages import API_VERSIONS, FETCH, FLEXIBLE_SINCE, MESSAGES
+from kafkaesque.protocol.messages import API_VERSIONS, FETCH, FLEXIBLE_SINCE, MESSAGES, PRODUCE
 from kafkaesque.types import Buffer
 
 if TYPE_CHECKING:
@@ -43,27 +49,41 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _MAX_IN_FLIGHT = 128
-_MAX_UNSENT_BYTES = 8 << 20
-_FIRST_BUFFER_BYTES = 1 << 20
+_UNCOUNTED_UNSENT_BYTES = 16 * 1024
+_SMALL_BYTES = 8192
+"""A request of this size cannot be long. It is let in whatever else is in flight, if its connection
+has nothing there: else a few greedy clients could shut everybody out.
+"""
+_BYTES_PER_ELEMENT = 16
+"""How much larger a request without records becomes by being decoded, as a rule."""
+_STEP_BYTES = 128 * 200
+"""What the elements of one step of decoding take."""
+_MAX_ELEMENTS = 500_000
+"""In all arrays of one request: no client comes near it, but a hundred megabytes would."""
+_PROGRESS_BYTES = 4096
+"""What must come of a frame between two looks at it."""
 
 _CHANGES = frozenset(api.key for api in APIS.values() if iscoroutinefunction(api.handle))
-"""An API that is `async def` changes something and answers when that is done. As in Kafka, nothing
-that comes after it on its connection begins before: the next OffsetFetch sees a commit.
+"""An API that is `async def` changes something, or is long. As in Kafka, nothing that comes after
+it on its connection begins before it is answered: the next OffsetFetch sees a commit.
 """
+_HOT = frozenset((PRODUCE, FETCH))
+_FETCH_KEY = FETCH.to_bytes(2)
 
 
 class _Place:
-    """A place in the line of responses; `chunks` once there is an answer."""
+    """A place in the line of responses; `chunks` once there is an answer, `size` what it holds."""
 
-    __slots__ = ("chunks",)
+    __slots__ = ("chunks", "size")
 
-    def __init__(self) -> None:
+    def __init__(self, size: int = 0) -> None:
         self.chunks: list[Buffer] | None = None
+        self.size = size
 
 
 class Connection(asyncio.BufferedProtocol):
-    """Receives into a shared scratch buffer; a frame that does not fit in what was read gets its
-    own.
+    """Receives into the broker's scratch buffer; a frame that does not fit in what was read gets
+    its own.
     """
 
     def __init__(
@@ -79,37 +99,54 @@ class Connection(asyncio.BufferedProtocol):
         self._apis = apis
         self._turn = broker.turn
         self._scratch = broker.scratch
+        self._budget = broker.budget
         self._traffic = broker.traffic
         self._max_frame_bytes: int = broker.config["socket.request.max.bytes"]
+        self._max_held: int = broker.config["queued.max.request.bytes.per.connection"]
         self._transport: asyncio.Transport
         self._number = next(broker.connection_numbers)
         self.peer = "?"
         self.last_heard = 0.0
-        # The frame that is being received: what there is of it, and its size once that is known.
-        self._partial = bytearray()
-        self._filled = 0
-        self._frame_size = 0
+        # What has come of the next frame: less than its length, or what there is of it.
+        self._head = b""
+        self._frame: PartialFrame | None = None
         # Requests whose responses have not been sent, oldest first.
         self._line: deque[_Place] = deque()
         self._change: _Place | None = None
-        # A fetch ends with its connection; what changes something is brought to its end.
+        # Some end with their connection; what changes something is brought to its end.
         self._polls: set[asyncio.Future[Any]] = set()
         self._changes: set[asyncio.Future[Any]] = set()
-        self._backlog: Buffer = b""
-        self._writable = True
+        # Bytes in flight, and of them those that the transport has not sent.
+        self._held = 0
+        self._unsent = 0
+        self._is_writable = True
+        # Not read from: with whole frames that wait for their turn, or a frame that wants room.
+        self._is_waiting = False
+        self._backlog = memoryview(b"")
+        self._is_let_in = False
+        self._is_lost = False
         self._closing = False
         self._finishing = False
+        self._seen_before: tuple[PartialFrame | None, int, int] = (None, 0, 0)
 
     @property
     def is_busy(self) -> bool:
         """Whether a request waits for its response, or a response to be sent."""
         return bool(self._line) or self._transport.get_write_buffer_size() > 0
 
+    @property
+    def parked_bytes(self) -> int:
+        return len(self._backlog) + (self._frame.held if self._frame else 0)
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self._transport.set_write_buffer_limits(high=_MAX_UNSENT_BYTES)
         peer = transport.get_extra_info("peername")
         self.peer = peer[0] if peer else "?"
+        self._is_let_in = self._broker.connection_limits.enter(self.peer)
+        if not self._is_let_in:
+            self.abort()
+            return
+        self._transport.set_write_buffer_limits(high=_UNCOUNTED_UNSENT_BYTES, low=0)
         if self._listener.host in ANY_ADDRESS and not self._listener.advertised_host:
             # "Come back to 0.0.0.0" helps nobody: the address that this client reached does.
             reached = transport.get_extra_info("sockname")[0]
@@ -119,99 +156,181 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._closing = True
+        if not self._is_let_in:
+            return
+        self._broker.connection_limits.leave(self.peer)
         self._open.discard(self)
+        self._budget.forget(self)
+        self._hold(-self._held)
+        self._is_lost = True
+        self._frame, self._backlog = None, memoryview(b"")
+        self._line.clear()
         for poll in tuple(self._polls):
             poll.cancel()
 
+    def _hold(self, size: int) -> None:
+        """So many bytes more in flight, or fewer. What ends after its connection holds nothing."""
+        if self._is_lost:
+            return
+        self._held += size
+        budget = self._budget
+        budget.used += size
+        if size < 0 and budget.waiting:
+            budget.wake_soon()
+
     def get_buffer(self, sizehint: int) -> memoryview:
-        if self._frame_size:
-            return memoryview(self._partial)[self._filled :]
-        return self._scratch
+        return self._scratch if self._frame is None else self._frame.room()
 
     def buffer_updated(self, nbytes: int) -> None:
         self.last_heard = asyncio.get_running_loop().time()
         self._traffic.received_bytes += nbytes
-        self._take_in(nbytes)
-        if self._turn.is_spent(self.last_heard) and not self._backlog and not self._closing:
+        if self._frame is None:
+            self._receive(self._scratch[:nbytes])
+        else:
+            self._take_in(self._frame, nbytes)
+        if self._turn.is_spent(self.last_heard) and not (self._is_waiting or self._closing):
             self._transport.pause_reading()
             asyncio.get_running_loop().call_soon(self._read_on)
 
     def _read_on(self) -> None:
         """In the next turn: unless reading has been stopped for another reason meanwhile."""
-        if not (self._backlog or self._closing or self._finishing):
+        if not (self._is_waiting or self._closing or self._finishing):
             self._transport.resume_reading()
-
-    def _take_in(self, nbytes: int) -> None:
-        if not self._frame_size:
-            self._receive(self._scratch[:nbytes])
-            return
-        self._filled += nbytes
-        if self._filled == self._frame_size:
-            whole = memoryview(self._partial)
-            self._partial, self._filled, self._frame_size = bytearray(), 0, 0
-            self._request(whole)
-        elif self._filled == len(self._partial):
-            self._partial = self._grown(self._partial)
 
     def eof_received(self) -> bool:
         return False
 
     def pause_writing(self) -> None:
-        self._writable = False
+        self._is_writable = False
+        self._unsent = self._transport.get_write_buffer_size()
+        self._hold(self._unsent)
 
     def resume_writing(self) -> None:
-        self._writable = True
+        self._is_writable = True
+        self._hold(-self._unsent)
+        self._unsent = 0
         self._catch_up()
 
     def _receive(self, data: memoryview) -> None:
         """Take whole frames out of `data` and keep what is left of it for the next read."""
-        if self._partial:
-            data = memoryview(self._partial + data)
-            self._partial = bytearray()
+        if self._head:
+            data, self._head = memoryview(bytearray(self._head) + data), b""
+        budget = self._budget
         position, end = 0, len(data)
         while not self._closing:
-            if end - position < 4:
-                self._partial = bytearray(data[position:])
-                return
-            if self._is_behind():
-                self._backlog = bytearray(data[position:])
-                self._transport.pause_reading()
+            there = end - position - 4
+            if there < 0:
+                self._head = bytes(data[position:])
                 return
             size = int.from_bytes(data[position : position + 4])
-            position += 4
             if not 8 <= size <= self._max_frame_bytes:
                 self.refuse(
                     f"a frame of {size} bytes (socket.request.max.bytes={self._max_frame_bytes})"
                 )
-            elif end - position < size:
+                return
+            is_idle = not (self._held or self._line or self._finishing)
+            if not (is_idle and size <= there and budget.has_room_for(size)):
+                is_small = size <= _SMALL_BYTES and data[position + 4 : position + 6] != _FETCH_KEY
+                needed = size if size <= there else first_bytes(size, there)
+                if self._is_behind(needed, is_small):
+                    self._keep(data[position:])
+                    return
+            if position and self._has_had_its_share():
+                self._keep(data[position:])
+                return
+            position += 4
+            if there < size:
                 self._begin_frame(size, data[position:])
                 return
-            else:
-                self._request(data[position : position + size])
-                position += size
+            self._request(data[position : position + size])
+            position += size
+
+    def _has_had_its_share(self) -> bool:
+        """Thousands of small requests fit into one read: others are heard in between."""
+        loop = asyncio.get_running_loop()
+        if self._turn.is_spent(loop.time()):
+            loop.call_soon(self._catch_up)
+            return True
+        return False
+
+    def _keep(self, data: memoryview) -> None:
+        """Whole frames, and perhaps the beginning of one, for later."""
+        self._backlog = data if data.obj is not self._scratch.obj else memoryview(bytearray(data))
+        self._hold(len(data))
+        self._pause()
+
+    def _pause(self) -> None:
+        self._is_waiting = True
+        if not self._closing:
+            self._transport.pause_reading()
 
     def _begin_frame(self, size: int, received: memoryview) -> None:
-        # A length is only a claim: memory is taken as the bytes come, not for what is announced.
-        self._partial = bytearray(min(size, max(_FIRST_BUFFER_BYTES, len(received))))
-        self._partial[: len(received)] = received
-        self._filled, self._frame_size = len(received), size
-        if self._filled == len(self._partial):
-            self._partial = self._grown(self._partial)
+        self._frame = PartialFrame(size, received)
+        self._hold(self._frame.held)
+        self._make_room(self._frame)
 
-    def _grown(self, partial: bytearray) -> bytearray:
-        return partial + bytearray(min(len(partial), self._frame_size - len(partial)))
+    def _take_in(self, frame: PartialFrame, nbytes: int) -> None:
+        frame.filled += nbytes
+        if frame.is_whole:
+            self._frame = None
+            self._hold(-frame.held)
+            self._request(frame.whole())
+        else:
+            self._make_room(frame)
 
-    def _is_behind(self) -> bool:
+    def _make_room(self, frame: PartialFrame) -> bool:
+        """Whether there is room for the next bytes of a frame; if not, they have to wait for it."""
+        if not frame.is_full:
+            return True
+        others = self._held - frame.held
+        has_own = not others or self._held + frame.growth <= self._max_held
+        if has_own and self._budget_admits(frame.growth):
+            self._hold(frame.growth)
+            frame.grow()
+            return True
+        self._pause()
+        return False
+
+    def _budget_admits(self, size: int) -> bool:
+        if self._budget.admits(self, size):
+            return True
+        self._budget.wait(self, size)
+        return False
+
+    def _is_behind(self, size: int, is_small: bool = False) -> bool:
+        """Whether the next request, which needs so many bytes, has to wait."""
+        if self._must_answer_first():
+            return True
+        if self._held:
+            if self._held + size > self._max_held:
+                return True
+        elif is_small:
+            return False
+        return not self._budget_admits(size)
+
+    def _must_answer_first(self) -> bool:
         is_changing = self._change is not None and self._change.chunks is None
-        is_full = not self._writable or len(self._line) >= _MAX_IN_FLIGHT
-        return is_changing or is_full or self._finishing
+        return is_changing or len(self._line) >= _MAX_IN_FLIGHT or self._finishing
+
+    def go_on(self) -> None:
+        self._catch_up()
 
     def _catch_up(self) -> None:
-        if self._backlog and not self._is_behind() and not self._closing:
-            backlog, self._backlog = self._backlog, b""
-            self._receive(memoryview(backlog))
-            if not self._backlog and not self._closing:
-                self._transport.resume_reading()
+        if not self._is_waiting or self._closing:
+            return
+        if self._frame is not None:
+            if not self._make_room(self._frame):
+                return
+            self._is_waiting = False
+        else:
+            if self._must_answer_first():
+                return
+            self._is_waiting = False
+            backlog, self._backlog = self._backlog, memoryview(b"")
+            self._hold(-len(backlog))
+            self._receive(backlog)
+        if not (self._is_waiting or self._closing or self._finishing):
+            self._transport.resume_reading()
 
     def _request(self, data: memoryview) -> None:
         try:
@@ -220,12 +339,19 @@ class Connection(asyncio.BufferedProtocol):
             if api is None or not api.min_version <= header.api_version <= api.max_version:
                 self._unsupported(header)
                 return
+            self._traffic.requests[api.key] += 1
             message = MESSAGES[api.key].request
-            request = decode(message, header.api_version, data, position, surplus=True)
+            if len(data) <= _SMALL_BYTES:
+                request = decode(message, header.api_version, data, position, surplus=True)
+            else:
+                steps = decode_in_steps(message, header.api_version, data, position, _MAX_ELEMENTS)
+                request = _after_one_step(steps)
         except DecodeError as error:
             self.refuse(error.message)
             return
-        self._traffic.requests[api.key] += 1
+        if request is None:
+            self._decode_in_slices(api, header, data, position)
+            return
         context = Context(self._broker, self._listener, header, self.peer, self._number)
         try:
             result = api.handle(context, request)
@@ -234,22 +360,68 @@ class Connection(asyncio.BufferedProtocol):
             self._broken(place, api, header, error)
             return
         if isinstance(result, Awaitable):
-            self._wait(api, header, result)
+            self._await(api, header, result, len(data), context.alone)
         elif result is not None:
-            chunks = _encoded(header, result)
-            if self._line:
-                self._line.append(place := _Place())
-                place.chunks = chunks
-            else:
-                self._write(chunks)
+            self._respond(header, result)
 
-    def _wait(self, api: Api, header: RequestHeader, result: Awaitable[Any]) -> None:
-        self._line.append(place := _Place())
-        if api.key in _CHANGES:
+    def _await(
+        self, api: Api, header: RequestHeader, result: Awaitable[Any], size: int, alone: bool
+    ) -> None:
+        if api.key != PRODUCE and size <= _SMALL_BYTES:
+            size *= _BYTES_PER_ELEMENT
+        place = self._new_place(size)
+        if alone or api.key in _CHANGES:
             self._change = place
+        self._wait(place, api, header, result)
+
+    def _new_place(self, size: int) -> _Place:
+        place = _Place(size)
+        self._line.append(place)
+        self._hold(size)
+        return place
+
+    def _decode_in_slices(
+        self, api: Api, header: RequestHeader, data: memoryview, position: int
+    ) -> None:
+        """From the start again: what was read from the scratch buffer has to be copied first."""
+        if data.obj is self._scratch.obj:
+            data = memoryview(bytearray(data))
+        place = self._change = self._new_place(len(data))
+        self._wait(place, api, header, self._served_in_slices(place, api, header, data, position))
+
+    async def _served_in_slices(
+        self, place: _Place, api: Api, header: RequestHeader, data: memoryview, position: int
+    ) -> Any:
+        message = MESSAGES[api.key].request
+        steps = decode_in_steps(message, header.api_version, data, position, _MAX_ELEMENTS)
+        request = await self._broker.slices.run(self._counted(place, steps))
+        context = Context(self._broker, self._listener, header, self.peer, self._number)
+        result = api.handle(context, request)
+        if not isinstance(result, Awaitable):
+            return result
+        if not context.alone and api.key not in _CHANGES and self._change is place:
+            # Its ordered stage is over.
+            self._change = None
+            asyncio.get_running_loop().call_soon(self._catch_up)
+        return await result
+
+    def _counted(
+        self, place: _Place, steps: Generator[None, None, Any]
+    ) -> Generator[None, None, Any]:
+        """What is decoded is larger than its bytes, and held, too."""
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                return end.value
+            place.size += _STEP_BYTES
+            self._hold(_STEP_BYTES)
+            yield
+
+    def _wait(self, place: _Place, api: Api, header: RequestHeader, result: Awaitable[Any]) -> None:
         # A future answers by itself; a coroutine needs a task.
         answer = asyncio.ensure_future(result)
-        owned = self._polls if api.key == FETCH else self._changes
+        owned = self._polls if api.ends_with_connection else self._changes
         owned.add(answer)
         answer.add_done_callback(partial(self._finish, owned, place, api, header))
 
@@ -268,36 +440,85 @@ class Connection(asyncio.BufferedProtocol):
             self._broken(place, api, header, error)
             return
         result = answer.result()
-        place.chunks = [] if result is None else _encoded(header, result)
+        if result is None:
+            self._fill(place, [])
+        elif api.key in _HOT:
+            self._fill(place, _encoded(header, result))
+        else:
+            steps = encode_in_steps(result, header.api_version)
+            chunks = _after_one_step(steps)
+            if chunks is None:
+                self._encode_in_slices(place, header, steps)
+            else:
+                self._fill(place, _framed(header, chunks))
+
+    def _respond(self, header: RequestHeader, result: Any) -> None:
+        """With what a handler has answered at once."""
+        if header.api_key in _HOT:
+            chunks = _encoded(header, result)
+        else:
+            steps = encode_in_steps(result, header.api_version)
+            message = _after_one_step(steps)
+            if message is None:
+                self._encode_in_slices(self._new_place(0), header, steps)
+                return
+            chunks = _framed(header, message)
+        if self._line:
+            self._fill(self._new_place(0), chunks)
+        else:
+            self._write(chunks)
+
+    def _encode_in_slices(
+        self, place: _Place, header: RequestHeader, steps: Generator[None, None, list[Buffer]]
+    ) -> None:
+        encoding = asyncio.ensure_future(self._broker.slices.run(steps))
+        self._polls.add(encoding)
+
+        def encoded(done: asyncio.Future[list[Buffer]]) -> None:
+            self._polls.discard(done)
+            if not done.cancelled():
+                self._fill(place, _framed(header, done.result()))
+
+        encoding.add_done_callback(encoded)
+
+    def _fill(self, place: _Place, chunks: list[Buffer]) -> None:
+        place.chunks = chunks
+        size = sum(map(len, chunks))
+        self._hold(size - place.size)
+        place.size = size
         self._send()
 
     def _send(self) -> None:
         """Write the responses at the head of the line that are there."""
         line = self._line
         while line and line[0].chunks is not None and not self._closing:
-            chunks = line.popleft().chunks
-            if chunks:
-                self._write(chunks)
+            place = line.popleft()
+            self._hold(-place.size)
+            if place.chunks:
+                self._write(place.chunks)
         self._catch_up()
 
     def _write(self, chunks: list[Buffer]) -> None:
+        was_writable = self._is_writable
         if len(chunks) == 1:
-            self._traffic.sent_bytes += len(chunks[0])
+            size = len(chunks[0])
             self._transport.write(chunks[0])
         else:
-            self._traffic.sent_bytes += sum(map(len, chunks))
+            size = sum(map(len, chunks))
             self._transport.writelines(chunks)
+        self._traffic.sent_bytes += size
+        if not was_writable:
+            self._unsent += size
+            self._hold(size)
 
     def _unsupported(self, header: RequestHeader) -> None:
         if header.api_key != API_VERSIONS:
             self.refuse(f"API {header.api_key} is not supported in version {header.api_version}")
             return
-        self._line.append(place := _Place())
-        place.chunks = _encoded(header._replace(api_version=0), unsupported_api_versions())
-        self._send()
+        self._respond(header._replace(api_version=0), unsupported_api_versions())
 
     def _broken(self, place: _Place, api: Api, header: RequestHeader, error: Exception) -> None:
-        if isinstance(error, ConnectionAbortedError):
+        if isinstance(error, ConnectionAbortedError | DecodeError):
             self.refuse(str(error))
             return
         logger.error(
@@ -308,12 +529,27 @@ class Connection(asyncio.BufferedProtocol):
             self.close()
             return
         response.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
-        place.chunks = _encoded(header, response)
-        self._send()
+        self._fill(place, _encoded(header, response))
 
     def refuse(self, why: str) -> None:
         logger.warning("closing connection from %s: %s", self.peer, why)
         self.close()
+
+    def complaint(self) -> str | None:
+        """Why this connection should end, if it should; asked every half minute.
+
+        A frame that has begun must go on. A client that reads nothing may take its time, unless
+        what waits for it is needed by others.
+        """
+        frame, unsent = self._frame, self._transport.get_write_buffer_size()
+        filled = frame.filled if frame else 0
+        before, self._seen_before = self._seen_before, (frame, filled, unsent)
+        is_slow = frame is before[0] and filled - before[1] < _PROGRESS_BYTES
+        if frame and is_slow and not self._is_waiting:
+            return f"{filled} bytes of a frame of {frame.size} have come, and no more do"
+        if 0 < before[2] <= unsent and (self._closing or self._budget.is_scarce):
+            return f"{unsent} bytes wait to be read by the client"
+        return None
 
     def take_no_more(self) -> None:
         """Answer what has been asked, and read nothing more."""
@@ -331,8 +567,21 @@ class Connection(asyncio.BufferedProtocol):
         self._transport.abort()
 
 
+def _after_one_step(steps: Generator[None, None, Any]) -> Any | None:
+    """What the steps come to, if that is one step; None: it is long."""
+    try:
+        next(steps)
+    except StopIteration as end:
+        return end.value
+    return None
+
+
 def _encoded(header: RequestHeader, response: Any) -> list[Buffer]:
+    return _framed(header, encode(response, header.api_version))
+
+
+def _framed(header: RequestHeader, message: list[Buffer]) -> list[Buffer]:
     api = MESSAGES[header.api_key]
     flexible = api.has_flexible_response_header(header.api_version)
     head = encode_response_header(header.correlation_id, flexible)
-    return frame([head, *encode(response, header.api_version)])
+    return frame([head, *message])

@@ -4,22 +4,36 @@ A session remembers, for each partition, where the consumer reads and what it wa
 request of epoch 0 starts one, later epochs continue it, −1 ends it or goes without. An incremental
 response holds only partitions with records, an error, or a high watermark or log start that has
 moved.
+
+A session belongs to its client: address and client id. A client that comes back over another
+connection may go on with it; nobody else may use it or end it, whatever number they guess.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from random import randint
 from typing import TypeAlias
 from uuid import UUID
 
 from kafkaesque.errors import ErrorCode, KafkaError
-from kafkaesque.protocol.messages.fetch import FetchPartition, FetchRequest
+from kafkaesque.protocol.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchTopic,
+    ForgottenTopic,
+)
 from kafkaesque.protocol.schema import ZERO_UUID
 from kafkaesque.types import Clock
 
 _INITIAL, _FINAL = 0, -1
 _MAX_ID = _MAX_EPOCH = 2**31 - 1
 _EVICTABLE_AFTER_MS = 120_000
+_MAX_PARTITIONS = 200_000
+"""Of all sessions together: some 50 MB."""
+
+Owner: TypeAlias = tuple[str, str | None]
+"""Address and client id."""
 
 Key: TypeAlias = tuple[str, int, int]
 """Name, id and partition. The id as the number that it is: a UUID is slow to hash."""
@@ -44,23 +58,32 @@ class Session:
     """The partitions of one fetch. Id 0 is a fetch without a session, forgotten afterwards."""
 
     id: int = 0
+    owner: Owner | None = None
     epoch: int = 1
     incremental: bool = False
     used_ms: int = 0
     wanted: dict[Key, Wanted] = field(default_factory=dict)
 
-    def want(self, request: FetchRequest) -> None:
+    def take(self, request: FetchRequest) -> None:
+        """Take over what the request says."""
+        if self.incremental and request.forgotten_topics_data:
+            for forgotten in request.forgotten_topics_data:
+                for number in forgotten.partitions:
+                    self.forget(forgotten, number)
         for topic in request.topics:
             for partition in topic.partitions:
-                self._want(topic.topic, topic.topic_id, partition)
+                self.want(topic, partition)
 
-    def _want(self, topic: str, topic_id: UUID, partition: FetchPartition) -> None:
-        key = (topic, topic_id.int, partition.partition)
+    def forget(self, topic: ForgottenTopic, number: int) -> None:
+        self.wanted.pop((topic.topic, topic.topic_id.int, number), None)
+
+    def want(self, topic: FetchTopic, partition: FetchPartition) -> None:
+        key = (topic.topic, topic.topic_id.int, partition.partition)
         known = self.wanted.get(key)
         if known is None:
             self.wanted[key] = Wanted(
-                topic,
-                topic_id,
+                topic.topic,
+                topic.topic_id,
                 partition.partition,
                 partition.fetch_offset,
                 partition.partition_max_bytes,
@@ -71,11 +94,6 @@ class Session:
             known.max_bytes = partition.partition_max_bytes
             known.current_leader_epoch = partition.current_leader_epoch
 
-    def forget(self, request: FetchRequest) -> None:
-        for topic in request.forgotten_topics_data:
-            for partition in topic.partitions:
-                self.wanted.pop((topic.topic, topic.topic_id.int, partition), None)
-
     def to_the_end(self, keys: Iterable[Key]) -> None:
         """Partitions that have just been served wait their turn: others come first next time."""
         for key in keys:
@@ -84,45 +102,62 @@ class Session:
 
 
 class FetchSessions:
-    """The sessions of all consumers; when there is no room, a fetch simply goes without."""
+    """The sessions of all consumers; when there is no room, a fetch simply goes without.
 
-    def __init__(self, slots: int, clock: Clock) -> None:
+    `clock` only goes forward.
+    """
+
+    def __init__(self, slots: int, clock: Clock, max_partitions: int = _MAX_PARTITIONS) -> None:
         self._slots = slots
         self._clock = clock
+        self._max_partitions = max_partitions
         self._sessions: dict[int, Session] = {}
 
-    def resolve(self, request: FetchRequest) -> Session:
-        """The session that this request starts, continues, or goes without."""
+    def resolve(self, request: FetchRequest, owner: Owner) -> Session:
+        """The session that this request starts, continues, or goes without. What it changes in it
+        is left to `Session.take`.
+        """
         if request.session_epoch in (_INITIAL, _FINAL):
-            self._sessions.pop(request.session_id, None)
-            session = self._new() if request.session_epoch == _INITIAL else Session()
-            session.want(request)
-            return session
-        session = self._known(request)
+            if request.session_id:
+                self._end(request.session_id, owner)
+            is_kept = request.session_epoch == _INITIAL and self._has_room_for(request)
+            return self._new(owner) if is_kept else Session()
+        session = self._known(request, owner)
+        if request.topics and not self._has_room_for(request):
+            self._end(session.id, owner)
+            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         session.used_ms = self._clock()
         session.epoch = 1 if session.epoch == _MAX_EPOCH else session.epoch + 1
         session.incremental = True
-        session.forget(request)
-        session.want(request)
         return session
 
-    def _known(self, request: FetchRequest) -> Session:
+    def _end(self, session_id: int, owner: Owner) -> None:
+        session = self._sessions.get(session_id)
+        if session is not None and session.owner == owner:
+            del self._sessions[session_id]
+
+    def _has_room_for(self, request: FetchRequest) -> bool:
+        kept = sum(len(session.wanted) for session in self._sessions.values())
+        return kept + count_partitions(request) <= self._max_partitions
+
+    def _known(self, request: FetchRequest, owner: Owner) -> Session:
         session = self._sessions.get(request.session_id)
-        if session is None:
+        if session is None or session.owner != owner:
             raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         if session.epoch != request.session_epoch:
             raise KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
-        by_id = any(topic_id for _, topic_id, _ in session.wanted)
+        # All of a session's partitions are named in one way.
+        by_id = any(topic_id for _, topic_id, _ in islice(session.wanted, 1))
         named = any(topic.topic_id == ZERO_UUID for topic in request.topics)
         if session.wanted and request.topics and by_id == named:
             raise KafkaError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
         return session
 
-    def _new(self) -> Session:
+    def _new(self, owner: Owner) -> Session:
         now_ms = self._clock()
         if len(self._sessions) >= self._slots and not self._evict(now_ms):
             return Session()
-        session = Session(id=self._new_id(), used_ms=now_ms)
+        session = Session(id=self._new_id(), owner=owner, used_ms=now_ms)
         self._sessions[session.id] = session
         return session
 
@@ -138,3 +173,13 @@ class FetchSessions:
             return False
         del self._sessions[oldest.id]
         return True
+
+
+def count_partitions(request: FetchRequest) -> int:
+    """How many partitions a request names, to read or to forget."""
+    count = 0
+    for topic in request.topics:
+        count += len(topic.partitions)
+    for forgotten in request.forgotten_topics_data:
+        count += len(forgotten.partitions)
+    return count

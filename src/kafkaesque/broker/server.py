@@ -27,7 +27,7 @@ from kafkaesque.broker.loop_delay import LoopDelay
 from kafkaesque.broker.metrics_page import HEALTH_PATH, METRICS_PATH, Answer, MetricsPage
 from kafkaesque.errors import StartError
 from kafkaesque.log.files import Files
-from kafkaesque.metrics import CONTENT_TYPE, Metric, exposition, gauge
+from kafkaesque.metrics import CONTENT_TYPE, Metric, Sample, exposition, gauge
 from kafkaesque.types import Clock
 
 logger = logging.getLogger(__name__)
@@ -35,6 +35,7 @@ logger = logging.getLogger(__name__)
 _DRAIN_SECONDS = 5.0
 _CLOSE_SECONDS = 1.0
 _BACKLOG = 1024
+_LOOK_SECONDS = 30
 
 
 def wall_clock() -> int:
@@ -160,6 +161,7 @@ class Server:
         size = sum(partition.log.size for partition in partitions)
         topics = sum(1 for _ in self.broker.topics)
         yield gauge("kafkaesque_connections", "Clients connected now.", len(self._connections))
+        yield from self._in_flight()
         yield gauge("kafkaesque_topics", "Topics, the broker's own included.", topics)
         yield gauge("kafkaesque_partitions", "Partitions of those topics.", len(partitions))
         offline = len(self.broker.storage.offline())
@@ -171,13 +173,26 @@ class Server:
         yield from self.broker.cleaner.metrics()
         yield from self._loop_delay.metrics()
 
+    def _in_flight(self) -> Iterator[Metric]:
+        budget = self.broker.budget
+        yield gauge("kafkaesque_bytes_in_flight", "Of requests and responses.", budget.used)
+        waiting = "Clients that are not read from until bytes in flight are given back."
+        yield gauge("kafkaesque_waiting_connections", waiting, len(budget.waiting))
+        refused = [Sample("", self.broker.connection_limits.refused)]
+        about = "Clients sent away because too many were connected."
+        yield Metric("kafkaesque_refused_connections_total", "counter", about, refused)
+
     async def _close_idle_connections(self) -> None:
         idle_seconds = self.broker.config["connections.max.idle.ms"] / 1000
         while True:
-            await asyncio.sleep(min(idle_seconds, 30))
+            await asyncio.sleep(min(idle_seconds, _LOOK_SECONDS))
             silent_since = asyncio.get_running_loop().time() - idle_seconds
             for connection in tuple(self._connections):
-                if connection.last_heard < silent_since and not connection.is_busy:
+                if complaint := connection.complaint():
+                    logger.warning("closing connection from %s: %s", connection.peer, complaint)
+                    self.broker.traffic.stalled_connections += 1
+                    connection.abort()
+                elif connection.last_heard < silent_since and not connection.is_busy:
                     connection.close()
 
 

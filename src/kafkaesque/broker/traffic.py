@@ -16,6 +16,7 @@ _COUNTERS = (
     ("produced_batches", "Record batches of clients appended."),
     ("produced_records", "Records in them."),
     ("produced_bytes", "Their bytes, compressed as they came."),
+    ("stalled_connections", "Connections closed because a frame, or its reader, stood still."),
     ("fetched_bytes", "Bytes of record batches in responses to Fetch."),
 )
 
@@ -31,6 +32,7 @@ class Traffic:
         "received_bytes",
         "requests",
         "sent_bytes",
+        "stalled_connections",
     )
 
     def __init__(self) -> None:
@@ -41,6 +43,7 @@ class Traffic:
         self.produced_records = 0
         self.produced_bytes = 0
         self.fetched_bytes = 0
+        self.stalled_connections = 0
 
     def metrics(self, api_names: Mapping[int, str]) -> Iterator[Metric]:
         requests = [

@@ -17,6 +17,24 @@ from kafkaesque.records.batch import NO_TIMESTAMP, BatchHeader, read_header
 from kafkaesque.types import Buffer
 
 
+class MemorySlice:
+    """Batches that are put together when they are read: whoever only asks how much there is keeps
+    no copy.
+    """
+
+    __slots__ = ("_batches", "size")
+
+    def __init__(self, batches: list[bytes], size: int) -> None:
+        self._batches = batches
+        self.size = size
+
+    def read_nowait(self) -> Buffer | None:
+        return self.read()
+
+    def read(self) -> Buffer:
+        return b"".join(self._batches)
+
+
 class MemorySegment:
     __slots__ = (
         "_bases",
@@ -87,7 +105,11 @@ class MemorySegment:
         count = min(end, fitting) - first
         if count <= 0:
             return KnownSlice(self._batches[first]) if min_one else NOTHING
-        return KnownSlice(b"".join(self._batches[first : first + count]))
+        if count == 1:
+            return KnownSlice(self._batches[first])
+        last = first + count
+        size = (self._positions[last] if last < len(self._batches) else self.size) - start
+        return MemorySlice(self._batches[first:last], size)
 
     def _find(self, offset: int) -> int:
         """The number of the first batch that ends at or above `offset`."""

@@ -5,10 +5,10 @@ that does not read, until `read` takes it.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from tests.wire.client import Dialogue, request_frame
+from tests.wire.client import Dialogue
 
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.config import BrokerConfig, Listener
@@ -28,13 +28,14 @@ class Wire(asyncio.Transport):
     def __init__(self, peer: str, room: int) -> None:
         super().__init__()
         self._peer = peer
-        self._room = room
+        self.room = room
         self._high = 64 * 1024
         self._unsent = bytearray()
         self._is_paused = False
         self.protocol: Connection
+        self.on_resume: Callable[[], None] = lambda: None
         self.sent = bytearray()
-        self.is_reading = True
+        self.reads = True
         self.is_closed = False
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
@@ -50,10 +51,11 @@ class Wire(asyncio.Transport):
         return self.is_closed
 
     def pause_reading(self) -> None:
-        self.is_reading = False
+        self.reads = False
 
     def resume_reading(self) -> None:
-        self.is_reading = True
+        self.reads = True
+        asyncio.get_running_loop().call_soon(self.on_resume)
 
     def write(self, data: Any) -> None:
         self._unsent += data
@@ -65,7 +67,7 @@ class Wire(asyncio.Transport):
         self._drain()
 
     def _drain(self) -> None:
-        count = max(0, min(self._room - len(self.sent), len(self._unsent)))
+        count = max(0, min(self.room - len(self.sent), len(self._unsent)))
         self.sent += self._unsent[:count]
         del self._unsent[:count]
         if len(self._unsent) > self._high and not self._is_paused:
@@ -98,14 +100,37 @@ class Client:
         self.connection.connection_made(self.wire)
         self._dialogue = Dialogue()
         self._received = bytearray()
+        self._network = bytearray()
+        self.rest = b""
+        self.wire.on_resume = self.flush
+
+    def frame(self, request: object, version: int) -> bytes:
+        return self._dialogue.request(request, version)
 
     def send(self, request: object, version: int) -> None:
-        self.send_bytes(self._dialogue.request(request, version))
+        """What the broker does not read at once waits in the network."""
+        self.queue(request, version)
+        self.flush()
+
+    def queue(self, request: object, version: int) -> None:
+        self.queue_bytes(self.frame(request, version))
+
+    def queue_bytes(self, data: bytes) -> None:
+        self._network += data
+
+    def finish_frame(self) -> None:
+        """Send what was left of half a frame."""
+        self._network += self.rest
+        self.rest = b""
+
+    def flush(self) -> None:
+        taken = self.send_bytes(bytes(self._network))
+        del self._network[:taken]
 
     def send_bytes(self, data: bytes) -> int:
         """How many of the bytes were taken before reading was paused."""
         taken = 0
-        while taken < len(data) and self.wire.is_reading and not self.wire.is_closed:
+        while taken < len(data) and self.wire.reads and not self.wire.is_closed:
             buffer = self.connection.get_buffer(-1)
             count = min(len(buffer), len(data) - taken)
             buffer[:count] = data[taken : taken + count]
@@ -137,6 +162,3 @@ class Client:
         if not self.wire.is_closed:
             self.wire.is_closed = True
             self.connection.connection_lost(None)
-
-
-__all__ = ["LISTENER", "Client", "Wire", "memory_broker", "request_frame"]

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from kafkaesque.broker.fetch_sessions import FetchSessions
+from kafkaesque.broker.fetch_sessions import FetchSessions, Owner, Session
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.protocol.messages.fetch import (
     FetchPartition,
@@ -33,19 +33,28 @@ def request(session_id: int, epoch: int, **partitions: int) -> FetchRequest:
     )
 
 
+ME, STRANGER = ("10.0.0.1", "me"), ("10.0.0.2", "me")
+
+
+def resolve(sessions: FetchSessions, asked: FetchRequest, owner: Owner = ME) -> Session:
+    session = sessions.resolve(asked, owner)
+    session.take(asked)
+    return session
+
+
 def offsets(sessions: FetchSessions, asked: FetchRequest) -> dict[str, int]:
-    return {wanted.topic: wanted.offset for wanted in sessions.resolve(asked).wanted.values()}
+    return {wanted.topic: wanted.offset for wanted in resolve(sessions, asked).wanted.values()}
 
 
-def refused(sessions: FetchSessions, asked: FetchRequest) -> ErrorCode:
+def refused(sessions: FetchSessions, asked: FetchRequest, owner: Owner = ME) -> ErrorCode:
     with pytest.raises(KafkaError) as caught:
-        sessions.resolve(asked)
+        resolve(sessions, asked, owner)
     return caught.value.code
 
 
 def test_a_session_remembers_what_later_requests_leave_out() -> None:
     sessions = FetchSessions(10, Now())
-    session_id = sessions.resolve(request(0, 0, a=1, b=2)).id
+    session_id = resolve(sessions, request(0, 0, a=1, b=2)).id
     assert session_id > 0
     assert offsets(sessions, request(session_id, 1, b=5)) == {"a": 1, "b": 5}
     assert offsets(sessions, request(session_id, 2)) == {"a": 1, "b": 5}
@@ -53,7 +62,7 @@ def test_a_session_remembers_what_later_requests_leave_out() -> None:
 
 def test_forgotten_partitions_are_not_read() -> None:
     sessions = FetchSessions(10, Now())
-    session_id = sessions.resolve(request(0, 0, a=1, b=2)).id
+    session_id = resolve(sessions, request(0, 0, a=1, b=2)).id
     asked = request(session_id, 1)
     asked.forgotten_topics_data = [ForgottenTopic(topic="a", partitions=[0])]
     assert offsets(sessions, asked) == {"b": 2}
@@ -61,39 +70,39 @@ def test_forgotten_partitions_are_not_read() -> None:
 
 def test_a_wrong_epoch_and_an_unknown_session_are_refused() -> None:
     sessions = FetchSessions(10, Now())
-    session_id = sessions.resolve(request(0, 0, a=1)).id
+    session_id = resolve(sessions, request(0, 0, a=1)).id
     assert refused(sessions, request(session_id, 7)) is ErrorCode.INVALID_FETCH_SESSION_EPOCH
     assert refused(sessions, request(999, 1)) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
 def test_the_final_epoch_ends_a_session() -> None:
     sessions = FetchSessions(10, Now())
-    session_id = sessions.resolve(request(0, 0, a=1)).id
-    assert sessions.resolve(request(session_id, -1)).id == 0
+    session_id = resolve(sessions, request(0, 0, a=1)).id
+    assert resolve(sessions, request(session_id, -1)).id == 0
     assert refused(sessions, request(session_id, 1)) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
 def test_without_room_a_fetch_goes_without_a_session() -> None:
     now = Now()
     sessions = FetchSessions(1, now)
-    first = sessions.resolve(request(0, 0, a=1)).id
-    assert sessions.resolve(request(0, 0, b=1)).id == 0
+    first = resolve(sessions, request(0, 0, a=1)).id
+    assert resolve(sessions, request(0, 0, b=1)).id == 0
     now.ms = 10 * 60 * 1000
-    assert sessions.resolve(request(0, 0, b=1)).id != 0
+    assert resolve(sessions, request(0, 0, b=1)).id != 0
     assert refused(sessions, request(first, 1)) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
 def test_a_broker_that_starts_anew_gives_other_numbers() -> None:
     def numbers() -> set[int]:
         sessions = FetchSessions(10, Now())
-        return {sessions.resolve(request(0, 0, a=1)).id for _ in range(10)}
+        return {resolve(sessions, request(0, 0, a=1)).id for _ in range(10)}
 
     assert len(numbers() | numbers()) == 20
 
 
 def test_a_session_does_not_mix_names_and_ids() -> None:
     sessions = FetchSessions(10, Now())
-    session_id = sessions.resolve(request(0, 0, a=1)).id
+    session_id = resolve(sessions, request(0, 0, a=1)).id
     asked = request(session_id, 1)
     asked.topics = [FetchTopic(topic_id=UUID(int=5), partitions=[FetchPartition(partition=0)])]
     assert refused(sessions, asked) is ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
@@ -101,6 +110,34 @@ def test_a_session_does_not_mix_names_and_ids() -> None:
 
 def test_served_partitions_go_to_the_end() -> None:
     sessions = FetchSessions(10, Now())
-    session = sessions.resolve(request(0, 0, a=1, b=2, c=3))
+    session = resolve(sessions, request(0, 0, a=1, b=2, c=3))
     session.to_the_end([next(iter(session.wanted))])
     assert [wanted.topic for wanted in session.wanted.values()] == ["b", "c", "a"]
+
+
+@pytest.mark.parametrize("owner", [STRANGER, ("10.0.0.1", "another"), ("10.0.0.1", None)])
+def test_a_session_is_its_clients_alone(owner: Owner) -> None:
+    sessions = FetchSessions(10, Now())
+    session_id = resolve(sessions, request(0, 0, a=1)).id
+    not_found = ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert refused(sessions, request(session_id, 1, a=99), owner) is not_found
+    for ending in (0, -1):
+        resolve(sessions, request(session_id, ending), owner)
+    assert offsets(sessions, request(session_id, 1)) == {"a": 1}
+
+
+def test_a_client_ends_its_session_when_it_begins_anew() -> None:
+    """Java's does so after a reconnect."""
+    sessions = FetchSessions(1, Now())
+    first = resolve(sessions, request(0, 0, a=1)).id
+    assert resolve(sessions, request(first, 0, a=1)).id not in (0, first)
+
+
+def test_sessions_keep_so_many_partitions_and_no_more() -> None:
+    sessions = FetchSessions(10, Now(), max_partitions=3)
+    session_id = resolve(sessions, request(0, 0, a=1, b=1)).id
+    assert resolve(sessions, request(0, 0, c=1, d=1)).id == 0
+    assert offsets(sessions, request(session_id, 1, c=1)) == {"a": 1, "b": 1, "c": 1}
+    not_found = ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert refused(sessions, request(session_id, 2, d=1)) is not_found
+    assert resolve(sessions, request(0, 0, d=1)).id > 0

@@ -13,7 +13,7 @@ def test_what_is_read_for_one_broker_is_not_written_over_by_another() -> None:
         first, second = await memory_broker(), await memory_broker()
         one, other = Client(first), Client(second)
         topic = await first.topics.create(NewTopic("t", 1))
-        frame = one._dialogue.request(produce("t", 0, batch([b"of the first"])), 9)
+        frame = one.frame(produce("t", 0, batch([b"of the first"])), 9)
         buffer = one.connection.get_buffer(-1)
         buffer[: len(frame)] = frame
         # In another thread the other broker's socket is read now.

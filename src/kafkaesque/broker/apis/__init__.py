@@ -68,11 +68,13 @@ class Api(NamedTuple):
     min_version: int
     max_version: int
     handle: Callable[[Context, Any], Any | Awaitable[Any] | None]
+    ends_with_connection: bool = False
+    """It changes nothing: when its client has gone, nobody needs the answer."""
 
 
 _TABLE = (
     Api(0, "Produce", 0, 13, produce),
-    Api(1, "Fetch", 4, 18, fetch),
+    Api(1, "Fetch", 4, 18, fetch, ends_with_connection=True),
     Api(2, "ListOffsets", 1, 11, list_offsets),
     Api(3, "Metadata", 0, 13, metadata),
     Api(8, "OffsetCommit", 2, 10, offset_commit),

@@ -20,6 +20,8 @@ class Context:
     client_host: str
     connection: int = 0
     """Grows with every connection that is accepted."""
+    alone: bool = False
+    """Set by a handler: what follows on the connection begins only when this is answered."""
 
     @property
     def version(self) -> int:

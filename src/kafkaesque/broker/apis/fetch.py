@@ -2,8 +2,11 @@
 high watermark.
 
 - Enough there (`min_bytes`), an error, or no time to wait: answered at once. Otherwise a watcher
-  sits on every partition until enough has become visible or `max_wait_ms` is over; then what has
-  moved is read once more.
+  sits on every partition until enough has become visible or `max_wait_ms` is over. Until then only
+  sizes are kept: bytes are read when they are sent.
+- One response holds a few megabytes at most, and less where the broker's budget of bytes in flight
+  is short: the reader comes back at once for the rest. A fetch of many partitions is looked at in
+  slices.
 - The first batch is returned whole even if it exceeds the limits (KIP-74): a reader never gets
   stuck.
 - Bytes that are not in the page cache are read in a thread.
@@ -13,9 +16,10 @@ high watermark.
 
 import asyncio
 from collections.abc import Awaitable, Container, Iterator
+from typing import TypeAlias
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.fetch_sessions import Key, Session, Wanted
+from kafkaesque.broker.fetch_sessions import Key, Session, Wanted, count_partitions
 from kafkaesque.broker.partition import Partition, check_leader_epoch
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.log import Slice
@@ -31,21 +35,48 @@ _READ_COMMITTED = 1
 _SHARE_BYTES = 2 << 20
 _SHARE_BYTES_PER_PARTITION = 64 << 10
 _MAX_SHARE_BYTES = 8 << 20
-"""What one response holds unless `min_bytes` asks for more: some, and more where many partitions
-have to be looked at for it. Reading and sending 50 MB would keep everybody else waiting for 20 ms
-and more; the reader comes back at once for the rest.
+"""What one response holds: some, and more where many partitions have to be looked at for it, or
+where `min_bytes` asks for more. Reading and sending 50 MB would keep everybody else waiting for
+20 ms and more.
 """
+_MANY_PARTITIONS = 256
+_PARTITIONS_IN_A_STEP = 64
+
+Answer: TypeAlias = FetchResponse | Awaitable[FetchResponse]
 
 
-def fetch(ctx: Context, request: FetchRequest) -> FetchResponse | Awaitable[FetchResponse]:
+def fetch(ctx: Context, request: FetchRequest) -> Answer:
+    owner = (ctx.client_host, ctx.header.client_id)
     try:
-        session = ctx.broker.fetch_sessions.resolve(request)
+        session = ctx.broker.fetch_sessions.resolve(request, owner)
     except KafkaError as error:
         return FetchResponse(error_code=error.code)
+    if len(session.wanted) + count_partitions(request) > _MANY_PARTITIONS:
+        ctx.alone = True
+        return _fetch_in_slices(ctx, request, session)
+    session.take(request)
     attempt = _Attempt(ctx, request, session)
-    if attempt.is_enough or request.max_wait_ms <= 0 or not session.wanted:
-        return attempt.answer()
+    attempt.look()
+    if attempt.is_due:
+        answer = attempt.answer()
+        ctx.alone = not isinstance(answer, FetchResponse)
+        return answer
     return _LongPoll(ctx, request, attempt).answer
+
+
+async def _fetch_in_slices(ctx: Context, request: FetchRequest, session: Session) -> FetchResponse:
+    paced = ctx.broker.slices.paced
+    if session.incremental:
+        gone = ((topic, n) for topic in request.forgotten_topics_data for n in topic.partitions)
+        async for forgotten, number in paced(gone):
+            session.forget(forgotten, number)
+    async for topic, partition in paced((t, p) for t in request.topics for p in t.partitions):
+        session.want(topic, partition)
+    attempt = _Attempt(ctx, request, session)
+    await attempt.look_in_slices()
+    if attempt.is_due:
+        return await attempt.answer_in_slices()
+    return await _LongPoll(ctx, request, attempt, is_long=True).answer
 
 
 class _LongPoll:
@@ -56,36 +87,46 @@ class _LongPoll:
 
     __slots__ = (
         "_attempt",
-        "_cold",
         "_ctx",
+        "_is_long",
         "_is_over",
         "_is_woken",
         "_moved",
         "_needed",
+        "_reading",
         "_timer",
         "answer",
     )
 
-    def __init__(self, ctx: Context, request: FetchRequest, attempt: "_Attempt") -> None:
+    def __init__(
+        self, ctx: Context, request: FetchRequest, attempt: "_Attempt", *, is_long: bool = False
+    ) -> None:
         loop = asyncio.get_running_loop()
         self._ctx = ctx
+        self._is_long = is_long
         self._attempt = attempt
         self._needed = attempt.needed
         self._moved: set[Partition] = set()
         self._is_over = False
         self._is_woken = False
-        self._cold: asyncio.Future[FetchResponse] | None = None
+        self._reading: asyncio.Future[FetchResponse | None] | None = None
         self._timer = loop.call_later(request.max_wait_ms / 1000, self._time_is_over)
         self.answer: asyncio.Future[FetchResponse] = loop.create_future()
         self.answer.add_done_callback(self._end)
         ctx.broker.long_polls.add(self)
+        attempt.let_go()
         for partition in attempt.partitions():
             partition.watch(self)
+        if is_long:
+            # Looking took its time: what came meanwhile has told nobody.
+            self._moved.update(attempt.partitions())
+            self._read_soon()
 
     def more(self, partition: Partition, size: int) -> None:
         self._moved.add(partition)
         self._needed -= size
-        if self._needed <= 0:
+        # Where a log has become shorter meanwhile, sizes say nothing.
+        if self._needed <= 0 or size <= 0:
             self._read_soon()
 
     def wake(self) -> None:
@@ -105,14 +146,18 @@ class _LongPoll:
             self.answer.get_loop().call_soon(self._read_again)
 
     def _read_again(self) -> None:
-        if self.answer.done() or self._cold:
+        if self.answer.done() or self._reading:
             return
         attempt, moved = self._attempt, self._moved
         self._moved, self._is_woken = set(), False
+        if self._is_long:
+            self._read_later(self._look(attempt, moved))
+            return
         try:
-            attempt.read_again(moved)
+            attempt.look_again(moved)
             if not (attempt.is_enough or self._is_over):
                 self._needed = attempt.needed
+                attempt.let_go()
                 return
             answer = attempt.answer()
         except Exception as error:
@@ -121,16 +166,30 @@ class _LongPoll:
         if isinstance(answer, FetchResponse):
             self.answer.set_result(answer)
         else:
-            self._cold = asyncio.ensure_future(answer)
-            self._cold.add_done_callback(self._have_read)
+            self._read_later(answer)
 
-    def _have_read(self, cold: "asyncio.Future[FetchResponse]") -> None:
+    async def _look(self, attempt: "_Attempt", moved: set[Partition]) -> FetchResponse | None:
+        attempt.look_again(moved)
+        if attempt.is_enough or self._is_over:
+            return await attempt.answer_in_slices()
+        self._needed = attempt.needed
+        attempt.let_go()
+        return None
+
+    def _read_later(self, reading: Awaitable[FetchResponse | None]) -> None:
+        self._reading = asyncio.ensure_future(reading)
+        self._reading.add_done_callback(self._have_read)
+
+    def _have_read(self, reading: "asyncio.Future[FetchResponse | None]") -> None:
+        self._reading = None
         if self.answer.done():
             return
-        if error := cold.exception():
+        if error := reading.exception():
             self.answer.set_exception(error)
-        else:
-            self.answer.set_result(cold.result())
+        elif response := reading.result():
+            self.answer.set_result(response)
+        elif self._moved or self._is_over:
+            self._read_soon()
 
     def _end(self, answer: "asyncio.Future[FetchResponse]") -> None:
         """Answered, or its client has gone."""
@@ -138,44 +197,51 @@ class _LongPoll:
         self._ctx.broker.long_polls.discard(self)
         for partition in self._attempt.partitions():
             partition.unwatch(self)
-        if self._cold is not None:
-            self._cold.cancel()
+        if self._reading is not None:
+            self._reading.cancel()
 
 
 class _Found:
-    """What a partition has to say: `size` bytes, in `data` or still to be read from the disk."""
+    """What a partition has to say: how many bytes, and where they are once they are to be read."""
 
-    __slots__ = ("cold", "data", "key", "partition", "size", "wanted")
+    __slots__ = ("data", "key", "partition", "size", "slice", "wanted")
 
     def __init__(self, key: Key, wanted: Wanted) -> None:
         self.key = key
         self.wanted = wanted
         self.partition: Partition | None = None
         self.data: PartitionData
-        self.cold: Slice | None = None
+        self.slice: Slice | None = None
         self.size = 0
 
 
 class _Attempt:
-    """A pass over the partitions of a fetch, and another over those that have moved since."""
+    """Looks at the partitions of a fetch, and reads them."""
 
     def __init__(self, ctx: Context, request: FetchRequest, session: Session) -> None:
         self._ctx = ctx
         self._session = session
         self._committed = request.isolation_level == _READ_COMMITTED
+        most = min(request.max_bytes, ctx.broker.config["fetch.max.bytes"])
         share = _SHARE_BYTES + _SHARE_BYTES_PER_PARTITION * len(session.wanted)
-        share = max(min(share, _MAX_SHARE_BYTES), request.min_bytes)
-        self._remaining = min(request.max_bytes, ctx.broker.config["fetch.max.bytes"], share)
-        self._min_bytes = request.min_bytes
+        share = min(max(share, request.min_bytes), _MAX_SHARE_BYTES)
+        self._share = min(share, most)
+        self._min_bytes = min(request.min_bytes, most)
+        self._can_wait = request.max_wait_ms > 0 and bool(session.wanted)
+        # Whole batches never add up to exactly as much: to see enough, look at more than is sent.
+        self._room = self._share if 2 * self._min_bytes <= self._share else most
         self._failed = False
         self.size = 0
-        self._found = [_Found(key, wanted) for key, wanted in session.wanted.items()]
-        for found in self._found:
-            self._read(found)
+        self._found: list[_Found] = []
 
     @property
     def is_enough(self) -> bool:
         return self._failed or self.size >= self._min_bytes
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it has to be answered as it is."""
+        return self.size >= self._min_bytes or self._failed or not self._can_wait
 
     @property
     def needed(self) -> int:
@@ -187,25 +253,41 @@ class _Attempt:
     def partitions(self) -> Iterator[Partition]:
         return (found.partition for found in self._found if found.partition)
 
-    def read_again(self, moved: Container[Partition]) -> None:
+    def look(self) -> None:
+        """At all partitions: what there is, and where."""
+        for key, wanted in self._session.wanted.items():
+            self._found.append(found := _Found(key, wanted))
+            self._look_at(found)
+
+    async def look_in_slices(self) -> None:
+        wanted = list(self._session.wanted.items())
+        async for key, each in self._ctx.broker.slices.paced(wanted):
+            self._found.append(found := _Found(key, each))
+            self._look_at(found)
+
+    def look_again(self, moved: Container[Partition]) -> None:
         for found in self._found:
             if found.partition in moved:
-                self.size -= found.size
-                self._remaining += found.size
-                found.size, found.cold = 0, None
-                self._read(found)
+                self._look_at(found)
 
-    def _read(self, found: _Found) -> None:
+    def let_go(self) -> None:
+        """Keep sizes alone: it will be a while."""
+        for found in self._found:
+            found.slice = None
+
+    def _look_at(self, found: _Found) -> None:
+        self.size -= found.size
+        found.size, found.slice = 0, None
         found.data = PartitionData(
             partition_index=found.wanted.partition, high_watermark=-1, records=b""
         )
         try:
-            self._read_partition(found, found.wanted, found.data)
+            self._find_bytes(found, found.wanted, found.data)
         except KafkaError as error:
             found.data.error_code = error.code
             self._failed = True
 
-    def _read_partition(self, found: _Found, wanted: Wanted, data: PartitionData) -> None:
+    def _find_bytes(self, found: _Found, wanted: Wanted, data: PartitionData) -> None:
         topic = self._ctx.broker.topics.find(wanted.topic, wanted.topic_id)
         found.partition = partition = topic.partition(wanted.partition)
         check_leader_epoch(wanted.current_leader_epoch)
@@ -220,33 +302,84 @@ class _Attempt:
             ]
         else:
             data.aborted_transactions = None
-        max_bytes = min(wanted.max_bytes, self._remaining)
+        max_bytes = min(wanted.max_bytes, self._room - self.size)
         there = partition.read(wanted.offset, max_bytes, limit, min_one=self.size == 0)
-        if not there.size:
-            return
-        found.size = there.size
-        self.size += there.size
-        self._remaining -= there.size
-        records = there.read_nowait()
-        if records is None:
-            found.cold = there
-        else:
-            data.records = records
+        if there.size:
+            found.slice = there
+            found.size = there.size
+            self.size += there.size
 
-    def answer(self) -> FetchResponse | Awaitable[FetchResponse]:
-        cold = [found for found in self._found if found.cold]
+    def answer(self) -> Answer:
+        """What was seen, as much of it as may be sent now."""
+        if self.size:
+            self._shrink()
+        cold = [found for found in self._found if found.size and not self._read(found)]
         return self._with_cold_reads(cold) if cold else self._response()
 
-    async def _with_cold_reads(self, cold: list[_Found]) -> FetchResponse:
-        for found in cold:
-            assert found.cold
-            try:
-                found.data.records = await self._ctx.broker.disk.run(found.cold.read)
-            except OSError:
-                found.data.error_code = ErrorCode.KAFKA_STORAGE_ERROR
-            except KafkaError as error:
-                found.data.error_code = error.code
+    async def answer_in_slices(self) -> FetchResponse:
+        self._shrink()
+        cold = [
+            found
+            async for found in self._ctx.broker.slices.paced(self._found)
+            if found.size and not self._read(found)
+        ]
+        await self._read_cold(cold)
         return self._response()
+
+    def _shrink(self) -> None:
+        """What others have not read yet leaves less for this one, but never nothing."""
+        self._room = min(self._share, self._ctx.broker.budget.room)
+        if self.size > self._room:
+            sized = [found for found in self._found if found.size]
+            self.size = 0
+            for found in sized:
+                found.size = 0
+                if self.size < self._room or not self.size:
+                    self._look_at(found)
+
+    def _read(self, found: _Found) -> bool:
+        """Whether its bytes were there without waiting for the disk."""
+        if found.slice is None:
+            self._look_at(found)
+        if found.slice is None:
+            return True
+        try:
+            records = found.slice.read_nowait()
+        except KafkaError as error:
+            found.data.error_code = error.code
+            return True
+        if records is None:
+            return False
+        found.data.records, found.slice = records, None
+        return True
+
+    async def _with_cold_reads(self, cold: list[_Found]) -> FetchResponse:
+        await self._read_cold(cold)
+        return self._response()
+
+    async def _read_cold(self, cold: list[_Found]) -> None:
+        budget = self._ctx.broker.budget
+        held = self.size
+        budget.used += held
+        try:
+            for found in cold:
+                await self._read_from_disk(found)
+        finally:
+            budget.give_back(held)
+
+    async def _read_from_disk(self, found: _Found) -> None:
+        assert found.slice
+        try:
+            records = await self._ctx.broker.disk.run(found.slice.read)
+            # A topic that was deleted meanwhile may have been made anew, with files of those names.
+            topic = self._ctx.broker.topics.find(found.wanted.topic, found.wanted.topic_id)
+            if topic.partition(found.wanted.partition) is not found.partition:
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            found.data.records = records
+        except OSError:
+            found.data.error_code = ErrorCode.KAFKA_STORAGE_ERROR
+        except KafkaError as error:
+            found.data.error_code = error.code
 
     def _response(self) -> FetchResponse:
         session = self._session
