@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from kafkaesque.broker.disk import Disk
+from kafkaesque.errors import KafkaError
 
 T = TypeVar("T")
 
@@ -37,7 +38,7 @@ class HeldDisk(Disk):
             if failure is not None:
                 raise failure
             done.set_result(job())
-        except OSError as error:
+        except (OSError, KafkaError) as error:
             done.set_exception(error)
 
     async def let_all_go(self) -> None:

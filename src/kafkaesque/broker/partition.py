@@ -72,7 +72,9 @@ class Partition:
         config: TopicConfig,
         disk: Disk,
         clock: Clock,
+        begin: Callable[[], Log] | None = None,
     ) -> None:
+        """With `begin`, `log` only stands for one that could not be begun yet: `reopen` tries."""
         self.name = name
         self.log = log
         self.config = config
@@ -84,6 +86,7 @@ class Partition:
         """How often it has come back after a failed flush, without what was not durable."""
         self._disk = disk
         self._clock = clock
+        self._begin = begin
         self._flushing = False
         self._unflushed: deque[tuple[int, asyncio.Future[None]]] = deque()
         self._removable: list[Segment] = []
@@ -247,7 +250,12 @@ class Partition:
         async with self._maintenance:
             if self.is_closed or self.offline is None:
                 return
-            await self._disk.run(self.log.recover_from_failed_flush)
+            if self._begin is None:
+                await self._disk.run(self.log.recover_from_failed_flush)
+            else:
+                self.log = await self._disk.run(self._begin)
+                self.log.config = self.config.log_of(self.name)
+                self._begin = None
             producers, transactions = await self._disk.run(partial(_restore, self.log))
             if not self.is_closed:
                 self._come_back(producers, transactions)

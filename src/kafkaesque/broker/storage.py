@@ -52,6 +52,7 @@ class Storage(Protocol):
         """Raises KafkaError if so many more cannot be opened."""
 
     def open(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition: ...
+    def restore(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition: ...
     def strays(self) -> list[TopicPartition]: ...
     def remove_strays(self, deleted: Collection[UUID]) -> set[UUID]: ...
     def forget_strangers(self) -> None: ...
@@ -88,6 +89,9 @@ class MemoryStorage:
         partition = Partition(name, log, config, self._disk, self._clock)
         self._partitions.add(partition)
         return partition
+
+    def restore(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition:
+        return self.open(name, topic_id, config)
 
     def strays(self) -> list[TopicPartition]:
         return []
@@ -183,13 +187,31 @@ class DiskStorage:
         partition = self._partitions[name] = Partition(name, log, config, self._disk, self._clock)
         return partition
 
+    def restore(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition:
+        """Open, at start, a partition that is known to clients. One without a record may have no
+        directory yet: if a full disk has no room for it, it is offline until there is some.
+        """
+        is_there = name in self._on_disk
+        try:
+            return self.open(name, topic_id, config)
+        except KafkaError as error:
+            if is_there:
+                raise
+            logger.error("%s is offline: %s", name, error.message)
+            log = Log.open(MemorySegments(), config.log)
+            begin = partial(self._open, name, topic_id, config)
+            partition = Partition(name, log, config, self._disk, self._clock, begin)
+            partition.offline = error.message
+            self._partitions[name] = partition
+            return partition
+
     def _open(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Log:
         known = name in self._on_disk
         if known and self._is_stale(name, topic_id, self._on_disk.pop(name)):
             logger.warning("%s belongs to a topic that was deleted: removed", name)
             known = False
         if known:
-            return self._known_log(name, config)
+            return self._known_log(name, topic_id, config)
         if self._directory.has_partition(name):
             self._directory.delete_partitions([name])
         return self._new_log(name, topic_id, config)
@@ -207,10 +229,15 @@ class DiskStorage:
             return False
         return found != topic_id
 
-    def _known_log(self, name: TopicPartition, config: TopicConfig) -> Log:
+    def _known_log(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Log:
         directory = self._directory
+        segments = directory.segments(name)
+        if not directory.was_clean and not directory.recovery_points.get(name):
+            # A kill may have left its metadata in the page cache only. What is acknowledged from
+            # here on must not be taken for a deleted topic's after a power cut.
+            directory.secure_topic_id(name, topic_id, segments)
         return Log.open(
-            directory.segments(name),
+            segments,
             config.log_of(name),
             log_start_offset=directory.log_start_offsets.get(name),
             recovery_point=directory.recovery_points.get(name),

@@ -290,7 +290,7 @@ class Topics:
         """Open a topic that the journal has, and let clients see it."""
         missing = topic.missing(partitions)
         self._partition_total += len(missing)
-        self._show(topic, [self._storage.open(name, topic.id, topic.config) for name in missing])
+        self._show(topic, [self._storage.restore(name, topic.id, topic.config) for name in missing])
 
     @asynccontextmanager
     async def _opened(self, topic: Topic, count: int) -> AsyncIterator[list[Partition]]:

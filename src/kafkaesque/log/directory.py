@@ -24,7 +24,7 @@ from uuid import UUID, uuid4
 from kafkaesque.errors import StartError
 from kafkaesque.log.checkpoints import OffsetCheckpoint
 from kafkaesque.log.disk import DiskSegments
-from kafkaesque.log.files import Files, Lock, read_whole, write_atomically
+from kafkaesque.log.files import Files, Lock, read_whole, write_atomically, write_synced
 from kafkaesque.log.properties import (
     format_properties,
     format_topic_id,
@@ -158,6 +158,20 @@ class DataDirectory:
     def write_topic_id(self, partition: TopicPartition, topic_id: UUID) -> None:
         """Give a partition its partition.metadata again."""
         write_atomically(self._files, self._metadata(partition), format_topic_id(topic_id))
+
+    def secure_topic_id(
+        self, partition: TopicPartition, topic_id: UUID, segments: DiskSegments
+    ) -> None:
+        """Make a partition.metadata durable that may never have been; if that fails now, then with
+        the first flush of the log.
+        """
+        path, content = self._metadata(partition), format_topic_id(topic_id)
+        try:
+            # Written again: a sync that failed once leaves nothing for the next to write.
+            write_synced(self._files, path, content, 0)
+            self._files.sync_directory(os.path.dirname(path))
+        except OSError:
+            segments.mark_new(path, content)
 
     def segments(self, partition: TopicPartition) -> DiskSegments:
         """Where the log of a partition lies that has a directory."""

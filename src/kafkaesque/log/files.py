@@ -302,6 +302,16 @@ def write_atomically(files: Files, path: str, data: Buffer) -> None:
     files.sync_directory(os.path.dirname(path))
 
 
+def write_synced(files: Files, path: str, data: Buffer, position: int) -> None:
+    """Write into a file, in place. Durable when it returns, but for the file's name."""
+    file = files.open(path, create=True)
+    try:
+        file.pwrite(data, position)
+        file.sync()
+    finally:
+        file.close()
+
+
 def read_whole(files: Files, path: str) -> bytes | None:
     """All of a small file, or None where there is no such file."""
     try:

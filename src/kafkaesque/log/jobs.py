@@ -8,7 +8,7 @@ Above: disk.py makes them, log.py and the broker pass them on. Below: files.py, 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kafkaesque.log.files import File, Files
+from kafkaesque.log.files import File, Files, write_synced
 from kafkaesque.log.segment_files import INDEX, TIME_INDEX, SegmentFiles
 from kafkaesque.log.snapshots import Snapshots
 
@@ -37,7 +37,7 @@ class DiskFlush:
         for file in (*self.sealed.values(), *self.others):
             file.sync()
         for path, data in self.contents.items():
-            _write(self.files, path, data, 0)
+            write_synced(self.files, path, data, 0)
         for directory in self.directories:
             self.files.sync_directory(directory)
 
@@ -72,7 +72,7 @@ class DiskCheckpoint:
             # Entries of before a truncation must not come to lie over those of after it.
             if self.segment.index_generation == self.index_generation:
                 # Not truncated: the loop may have sealed the segment meanwhile and written further.
-                _write(self.files, path, data, position)
+                write_synced(self.files, path, data, position)
         for path in self.sealed:
             self._sync(path)
         for segment, index in self.unwritten:
@@ -83,8 +83,8 @@ class DiskCheckpoint:
 
     def _write_index(self, place: SegmentFiles, index: "SegmentIndex") -> None:
         try:
-            _write(self.files, place.path(INDEX), index.offset_bytes(), 0)
-            _write(self.files, place.path(TIME_INDEX), index.time_bytes(), 0)
+            write_synced(self.files, place.path(INDEX), index.offset_bytes(), 0)
+            write_synced(self.files, place.path(TIME_INDEX), index.time_bytes(), 0)
         except OSError:
             # One that is cut short would be believed.
             place.remove_index()
@@ -101,12 +101,3 @@ class DiskCheckpoint:
             file.sync()
         finally:
             file.close()
-
-
-def _write(files: Files, path: str, data: bytes, position: int) -> None:
-    file = files.open(path, create=True)
-    try:
-        file.pwrite(data, position)
-        file.sync()
-    finally:
-        file.close()

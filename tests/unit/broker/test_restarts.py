@@ -1,0 +1,73 @@
+"""What a broker finds when it starts after a kill, a power cut, or both, or on a full disk."""
+
+import asyncio
+from pathlib import Path
+from random import Random
+
+from tests.crash.forgetting import ForgettingFiles
+from tests.held_disk import HeldDisk
+from tests.unit.broker.broker_rig import BrokerRig, run
+
+from kafkaesque.broker.broker import Broker
+from kafkaesque.broker.config import BrokerConfig
+from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.topics import NewTopic
+from kafkaesque.records.batch import Record, new_batch
+
+NOW = 1_700_000_000_000
+
+
+async def _opened(files: ForgettingFiles) -> Broker:
+    config = BrokerConfig((), Path("/data"), {})
+    return await Broker.open(config, lambda: NOW, files, HeldDisk)
+
+
+async def _acknowledged(partition: Partition) -> None:
+    batch = new_batch([Record(0, NOW, b"key", b"value")])
+    offset = partition.append(memoryview(batch)).next_offset
+    if waiting := partition.durable(offset):
+        await waiting
+
+
+def test_records_of_a_topic_that_a_kill_found_unflushed_survive_a_power_cut() -> None:
+    """The topic's own files were in the page cache only, and the start had read them there."""
+
+    async def story(seed: int) -> int:
+        files = ForgettingFiles()
+        broker = await _opened(files)
+        await broker.topics.create(NewTopic("orders", 1))
+        files = files.kill()
+        broker = await _opened(files)
+        await _acknowledged(broker.topics.named("orders").partition(0))
+        broker = await _opened(files.cut(Random(seed)))
+        return broker.topics.named("orders").partition(0).log.end_offset
+
+    assert {asyncio.run(story(seed)) for seed in range(40)} == {1}
+
+
+def test_a_partition_that_a_full_disk_has_no_room_for_comes_when_there_is_some(
+    tmp_path: Path,
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        await rig.topic("full", 2)
+        other = await rig.topic("other")
+        await rig.fill(other.partition(0), batches=1)
+        await rig.broker.close()
+        for path in (tmp_path / "full-1").iterdir():
+            path.unlink()
+        (tmp_path / "full-1").rmdir()
+        rig.files.is_full_for_new_files = True
+        broker = await rig.open()
+        partition = broker.topics.named("full").partition(1)
+        assert partition.offline is not None
+        assert broker.topics.named("other").partition(0).log.end_offset == 1
+        await broker.storage.revive()
+        assert partition.offline is not None
+        rig.files.is_full_for_new_files = False
+        await broker.storage.revive()
+        assert partition.offline is None
+        await rig.fill(partition, batches=1)
+        await rig.reopen()
+        assert rig.broker.topics.named("full").partition(1).log.end_offset == 1
+
+    run(tmp_path, work)
