@@ -247,14 +247,16 @@ def configs(kind: Resource, name: str, *keys: str) -> Question:
     return request
 
 
-def set_config(kind: Resource, resource: str, name: str, value: str | None) -> Question:
+def set_config(
+    kind: Resource, resource: str, name: str, value: str | None, operation: int = 0
+) -> Question:
     """Whether it would be let through."""
 
     def request(node: Node) -> object:
         changes = AlterConfigsResource(
             resource_type=kind,
             resource_name=str(node.id) if resource == "NODE" else resource,
-            configs=[AlterableConfig(name=name, value=value)],
+            configs=[AlterableConfig(name=name, value=value, config_operation=operation)],
         )
         return IncrementalAlterConfigsRequest(resources=[changes], validate_only=True)
 
@@ -268,6 +270,7 @@ def resources(*kinds: int) -> Question:
 METADATA = "__cluster_metadata"
 TRANSACTIONS = "transaction.version"
 ANY = 2
+DELETE = 1
 QUESTIONS: dict[str, Question] = {
     "acls": lambda node: DescribeAclsRequest(
         resource_type_filter=1, operation=1, permission_type=1
@@ -376,6 +379,19 @@ QUESTIONS: dict[str, Question] = {
         f"broker's {name}": set_config(Resource.BROKER, "NODE", name, "1")
         for name in NODE_SETTINGS
         if name not in ("listeners", "listener.security.protocol.map")
+    },
+    **{
+        f"{name} of {kind.name} {resource!r} deleted": set_config(
+            kind, resource, name, None, DELETE
+        )
+        for kind, resource, name in (
+            (Resource.BROKER, "NODE", "leader.replication.throttled.rate"),
+            (Resource.BROKER, "NODE", "node.id"),
+            (Resource.BROKER, "", "log.retention.ms"),
+            (Resource.TOPIC, "answers", "nonsense"),
+            (Resource.TOPIC, "answers", "retention.ms"),
+            (Resource.TOPIC, "missing", "retention.ms"),
+        )
     },
     "broker of another number": set_config(Resource.BROKER, "77", "log.retention.ms", "1"),
     "client metrics set without a name": set_config(Resource.CLIENT_METRICS, "", "match", ""),

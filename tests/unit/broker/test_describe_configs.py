@@ -134,6 +134,16 @@ def test_what_was_given_at_start_is_changed_by_nobody(broker: Broker, name: str)
         BrokerConfig.of([], None, {name: "1"})
 
 
+@pytest.mark.parametrize("name", ["leader.replication.throttled.rate", "node.id", "num.partitions"])
+def test_what_is_not_set_can_be_deleted(broker: Broker, name: str) -> None:
+    """As `kafka-reassign-partitions --verify` clears throttles that it may have set."""
+    deletion = AlterableConfig(name=name, config_operation=1)
+    changes = AlterConfigsResource(resource_type=BROKER, resource_name="0", configs=[deletion])
+    request = IncrementalAlterConfigsRequest(resources=[changes])
+    answer = asyncio.run(incremental_alter_configs(context(broker, 44, 1), request))
+    assert answer.responses[0].error_code == ErrorCode.NONE
+
+
 def test_the_broker_without_a_name_has_what_was_set_over_the_wire() -> None:
     with running() as broker:
         assert described(broker, BROKER, "") == {}

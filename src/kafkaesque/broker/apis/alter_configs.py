@@ -112,7 +112,9 @@ async def _alter(
 
 def _replacement(ctx: Context, resource: AlterConfigsResource) -> Changes:
     """What has to change for the resource to have exactly these settings."""
-    _, current = _known(ctx, resource)
+    settings, current = _known(ctx, resource)
+    for config in resource.configs:
+        _check_setting(settings, config.name)
     wanted = {config.name: _not_null(config.name, config.value) for config in resource.configs}
     return {**dict.fromkeys(current), **wanted}
 
@@ -124,15 +126,26 @@ def _not_null(name: str, value: str | None) -> str:
 
 
 def _increment(ctx: Context, resource: IncrementalResource) -> Changes:
+    """What is not set can be deleted, whatever it is: tools clear what they may have set."""
     settings, current = _known(ctx, resource)
     changes: dict[str, str | None] = {}
     for config in resource.configs:
         if config.name in changes:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{config.name} is changed twice")
-        if config.name not in settings:
-            raise KafkaError(ErrorCode.INVALID_CONFIG, f"there is no setting {config.name}")
-        changes[config.name] = _changed(ctx, settings[config.name], current, config)
-    return changes
+        if config.config_operation == Operation.DELETE:
+            changes[config.name] = None
+        else:
+            _check_setting(settings, config.name)
+            changes[config.name] = _changed(ctx, settings[config.name], current, config)
+    return {name: value for name, value in changes.items() if value is not None or name in current}
+
+
+def _check_setting(settings: Mapping[str, Setting], name: str) -> None:
+    if settings is BROKER_SETTINGS and name in NODE_SETTINGS:
+        message = f"{name} is given at start: {NODE_SETTINGS[name].how}"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, message)
+    if name not in settings:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"there is no setting {name}")
 
 
 def _known(
@@ -145,12 +158,6 @@ def _known(
         raise KafkaError(ErrorCode.INVALID_REQUEST, _why_not(resource.resource_type))
     if resource.resource_name:
         check_broker(resource.resource_name)
-    for config in resource.configs:
-        if config.name in NODE_SETTINGS:
-            message = f"{config.name} is given at start: {NODE_SETTINGS[config.name].how}"
-            raise KafkaError(ErrorCode.INVALID_REQUEST, message)
-        if config.name not in BROKER_SETTINGS:
-            raise KafkaError(ErrorCode.INVALID_CONFIG, f"there is no setting {config.name}")
     return BROKER_SETTINGS, ctx.broker.config.dynamic
 
 
@@ -167,9 +174,7 @@ def _why_not(resource_type: int) -> str:
 
 def _changed(
     ctx: Context, setting: Setting, current: Mapping[str, str], config: AlterableConfig
-) -> str | None:
-    if config.config_operation == Operation.DELETE:
-        return None
+) -> str:
     value = _not_null(setting.name, config.value)
     if config.config_operation == Operation.SET:
         return value
