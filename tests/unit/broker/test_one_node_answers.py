@@ -308,6 +308,10 @@ LONG = [
     ),
     DescribeQuorumRequest(topics=quorum(("t", 0)).topics * MANY),
     DescribeUserScramCredentialsRequest(users=[UserName(name=f"{i}") for i in range(MANY)]),
+    UpdateFeaturesRequest(
+        feature_updates=[FeatureUpdateKey(feature="transaction.version", max_version_level=2)]
+        * MANY
+    ),
     CreateAclsRequest(creations=[AclCreation()] * MANY),
     DeleteAclsRequest(filters=[DeleteAclsFilter()] * MANY),
 ]

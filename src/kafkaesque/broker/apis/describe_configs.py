@@ -37,7 +37,10 @@ _PER_TURN = 20
 async def describe_configs(
     ctx: Context, request: DescribeConfigsRequest
 ) -> DescribeConfigsResponse:
-    resources = {(r.resource_type, r.resource_name): r for r in request.resources}
+    resources = {
+        (resource.resource_type, resource.resource_name): resource
+        async for resource in Pace().through(request.resources)
+    }
     return DescribeConfigsResponse(
         results=[
             _describe(ctx, request, resource)

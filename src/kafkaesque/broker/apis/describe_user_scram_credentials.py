@@ -16,9 +16,11 @@ async def describe_user_scram_credentials(
     ctx: Context, request: DescribeUserScramCredentialsRequest
 ) -> DescribeUserScramCredentialsResponse:
     pace = Pace()
-    times = Counter([user.name async for user in pace.through(request.users or ())])
+    times: Counter[str] = Counter()
+    async for user in pace.through(request.users or ()):
+        times[user.name] += 1
     return DescribeUserScramCredentialsResponse(
-        results=[_describe(user, times[user]) async for user in pace.through(times)]
+        results=[_describe(name, times[name]) async for name in pace.through(times)]
     )
 
 

@@ -5,10 +5,9 @@ and an unknown feature as by Kafka, a downgrade because nothing here works by an
 none; up to version 1 a success names every feature.
 """
 
-from enum import IntEnum
-
 from kafkaesque.broker.apis.api_versions import FEATURES
 from kafkaesque.broker.apis.context import Context
+from kafkaesque.broker.apis.pacing import Pace
 from kafkaesque.broker.config import NODE_ID
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.update_features import (
@@ -19,16 +18,13 @@ from kafkaesque.protocol.messages.update_features import (
 )
 
 _LEVELS = {feature.name: feature for feature in FEATURES}
+_UPGRADE = 1
+_UPGRADE_TYPES = frozenset({_UPGRADE, 2, 3})
+"""The other two are a safe and an unsafe downgrade."""
 
 
-class UpgradeType(IntEnum):
-    UPGRADE = 1
-    SAFE_DOWNGRADE = 2
-    UNSAFE_DOWNGRADE = 3
-
-
-def update_features(ctx: Context, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
-    for update in request.feature_updates:
+async def update_features(ctx: Context, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
+    async for update in Pace().through(request.feature_updates):
         if reason := _refusal(update):
             return UpdateFeaturesResponse(
                 error_code=ErrorCode.INVALID_UPDATE_VERSION,
@@ -53,11 +49,11 @@ def _refusal(update: FeatureUpdateKey) -> str | None:
             f"Local controller {NODE_ID} only supports versions "
             f"{feature.min_level}-{feature.max_level}"
         )
-    if update.upgrade_type not in set(UpgradeType):
+    if update.upgrade_type not in _UPGRADE_TYPES:
         return "The controller does not support the given upgrade type."
     if level == feature.max_level:
         return None
-    if update.upgrade_type == UpgradeType.UPGRADE:
+    if update.upgrade_type == _UPGRADE:
         return (
             "Can't downgrade the version of this feature without setting the upgrade type to "
             "either safe or unsafe downgrade."
