@@ -1,0 +1,91 @@
+"""Kafka Connect in distributed mode with an exactly-once source, worker and broker killed between.
+
+The connector (clients/java/NumbersConnector.java) writes numbers and keeps in its source offsets
+which is next: read committed, each must be there once and in order.
+"""
+
+import json
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests import foreign
+from tests.broker_process import free_port
+from tests.compat.committed import CommittedReader
+from tests.compat.connect_process import ConnectProcess
+from tests.compat.java_programs import ecosystem_program
+from tests.compat.peer import Peer
+
+pytestmark = [pytest.mark.compat, pytest.mark.timeout(400)]
+
+PATIENCE_S = 120.0
+COUNT = 3000
+
+
+class Worker:
+    """One worker and its REST interface."""
+
+    def __init__(self, bootstrap: str, place: Path) -> None:
+        classes = place / "classes"
+        ecosystem_program("NumbersConnector", classes)
+        self._url = f"http://127.0.0.1:{free_port()}"
+        settings = {
+            "bootstrap.servers": bootstrap,
+            "group.id": "workers",
+            "listeners": self._url,
+            "exactly.once.source.support": "enabled",
+            "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+            "value.converter": "org.apache.kafka.connect.storage.StringConverter",
+            "session.timeout.ms": "6000",
+            "heartbeat.interval.ms": "1000",
+        }
+        for what in ("config", "offset", "status"):
+            settings[f"{what}.storage.topic"] = f"connect-{what}"
+            settings[f"{what}.storage.replication.factor"] = "1"
+        main_class = "org.apache.kafka.connect.cli.ConnectDistributed"
+        self.process = ConnectProcess(main_class, settings, place, "worker", classes)
+
+    def create(self, name: str, settings: dict[str, str]) -> None:
+        """As soon as the worker takes it."""
+        foreign.until(lambda: self._put(f"/connectors/{name}/config", settings), PATIENCE_S)
+
+    def _put(self, path: str, content: Any) -> bool:
+        self.process.check()
+        request = urllib.request.Request(self._url + path, json.dumps(content).encode())
+        request.method = "PUT"
+        request.add_header("Content-Type", "application/json")
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                return bool(answer.status == 201)
+        except OSError:
+            return False
+
+
+@pytest.fixture
+def worker(peer: Peer, tmp_path: Path) -> Iterator[Worker]:
+    worker = Worker(peer.bootstrap, tmp_path)
+    yield worker
+    worker.process.kill()
+
+
+def test_a_sources_numbers_are_exact_when_worker_and_broker_are_killed(
+    peer: Peer, worker: Worker
+) -> None:
+    topic = foreign.create_topic(peer.bootstrap)
+    worker.process.start()
+    settings = {"connector.class": "NumbersConnector", "tasks.max": "1"}
+    settings |= {"topic": topic, "count": str(COUNT), "transaction.boundary": "poll"}
+    worker.create("numbers", settings)
+    reader = CommittedReader(peer.bootstrap, topic, 1)
+    reader.read_until(COUNT // 4, worker.process.check)
+    worker.process.kill()
+    worker.process.start()
+    reader.read_until(COUNT // 2, worker.process.check)
+    peer.kill()
+    peer.start()
+    reader.read_until(COUNT, worker.process.check)
+    reader.rest()
+    reader.close()
+    assert [value for _, value in reader.records] == [b"%d" % number for number in range(COUNT)]
