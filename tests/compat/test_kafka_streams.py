@@ -57,7 +57,8 @@ def instances(peer: Peer, tmp_path: Path) -> Iterator[Instances]:
 def test_counts_are_exact_when_broker_and_instance_are_killed(
     peer: Peer, instances: Instances
 ) -> None:
-    producer = Producer({"bootstrap.servers": peer.bootstrap, "enable.idempotence": True})
+    settings = {"enable.idempotence": True, "log_level": 0}
+    producer = Producer({"bootstrap.servers": peer.bootstrap, **settings})
     reader = CommittedReader(peer.bootstrap, instances.output, PARTITIONS)
     strokes = (peer.kill, instances.both[0].kill, peer.kill, instances.both[1].kill)
     for number, strike in enumerate(strokes):

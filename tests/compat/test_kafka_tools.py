@@ -12,6 +12,7 @@ from tests.broker_process import BrokerProcess
 from tests.compat import tools
 from tests.compat.apache_kafka import ApacheKafka
 from tests.compat.kafka_tools import MAIN_CLASSES, Outcome, ToolJvm
+from tests.compat.tool_page import PAGE, page
 from tests.compat.tool_rows import NOT_YET, ROWS, ROWS_OF_FILES, Differs, Row
 from tests.compat.tool_scene import play
 
@@ -35,6 +36,7 @@ NO_CLIENTS_OF_A_BROKER = {
     "org.apache.kafka.tools.TransactionalMessageCopier": "one of Kafka's own tests",
 }
 ERRORS = re.compile(r"\b\w+Exception\b")
+VERSIONS = re.compile(r"^\t(\w+\(\d+\): .*?),?$", re.MULTILINE)
 NAMES = [f"{number:03}-{row.name}" for number, row in enumerate(ALL_ROWS)]
 
 
@@ -82,6 +84,14 @@ def _beside(row: Row, kafka: Outcome, ours: Outcome) -> str:
     return "\n".join([row.name, *told])
 
 
+def test_what_is_advertised_has_the_versions_of_kafka(answers: Answers) -> None:
+    (number,) = (n for n, row in enumerate(ROWS) if row.tool == "kafka-broker-api-versions")
+    kafka, ours = (VERSIONS.findall(side[number].out) for side in (answers.kafka, answers.ours))
+    answered = [line for line in ours if "UNSUPPORTED" not in line]
+    assert len(answered) >= len(APIS) - 1
+    assert set(answered) <= set(kafka)
+
+
 def test_every_program_of_the_tools_jar_is_in_the_table() -> None:
     (jar,) = (each for each in tools.ecosystem_jars() if each.name.startswith("kafka-tools-4"))
     with zipfile.ZipFile(jar) as archive:
@@ -93,6 +103,10 @@ def test_every_program_of_the_tools_jar_is_in_the_table() -> None:
     }
     known = {MAIN_CLASSES[row.tool] for row in ALL_ROWS} | set(NO_CLIENTS_OF_A_BROKER)
     assert programs - known == set()
+
+
+def test_the_page_is_that_of_the_table() -> None:
+    assert PAGE.read_text() == page(), "run `python -m tests.compat.tool_page`"
 
 
 def test_the_apis_that_are_awaited_are_not_there_yet() -> None:
