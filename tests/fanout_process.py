@@ -1,10 +1,9 @@
 """The fan-out as a user runs it: `kafkaesque fanout` in a process of its own, on free ports."""
 
 import re
-import sys
 from pathlib import Path
 
-from tests.serving_process import ServingProcess
+from tests.serving_process import PATIENT, ServingProcess
 
 _SERVES = re.compile(r"kafkaesque fanout on (https?://\S+) and tcp (\S+) \(brokers .+\); stop .+\n")
 
@@ -21,4 +20,4 @@ class FanoutProcess(ServingProcess):
 class PatientFanoutProcess(FanoutProcess):
     """Waits longer for a schema registry."""
 
-    command = (sys.executable, "-P", str(Path(__file__).with_name("patient_command.py")))
+    command = PATIENT

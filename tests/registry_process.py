@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tests.serving_process import ServingProcess
+from tests.serving_process import PATIENT, ServingProcess
 
 _SERVES = re.compile(r"kafkaesque registry on (http://\S+).*\n")
 
@@ -14,3 +14,9 @@ class RegistryProcess(ServingProcess):
         super().__init__([*command, "--port", str(port), *args], _SERVES, log_path)
         self.url = self.found[1]
         self.port = int(self.url.rpartition(":")[2])
+
+
+class PatientRegistryProcess(RegistryProcess):
+    """Waits longer for a broker."""
+
+    command = PATIENT

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -10,6 +11,9 @@ from typing import TypeVar
 from tests.broker_process import COMMAND
 
 S = TypeVar("S", bound="ServingProcess")
+
+PATIENT = (sys.executable, "-P", str(Path(__file__).with_name("patient_command.py")))
+"""The command, with more patience for others."""
 
 
 class ServingProcess:

@@ -14,7 +14,7 @@ from tests import foreign
 from tests.broker_process import BrokerProcess, free_port
 from tests.registry_clients import V1, V2, avro
 from tests.registry_kills import Registrar, answers_of, at_work, play_kills
-from tests.registry_process import RegistryProcess
+from tests.registry_process import PatientRegistryProcess, RegistryProcess
 
 TOPIC = "_schemas"
 
@@ -208,7 +208,7 @@ def test_a_registry_outlives_its_broker(
     tmp_path: Path, http: httpx.Client, broker: BrokerProcess
 ) -> None:
     log = tmp_path / "registry.log"
-    with RegistryProcess(broker.bootstrap, log, "--timeout", "2") as registry:
+    with PatientRegistryProcess(broker.bootstrap, log, "--timeout", "2") as registry:
         url = registry.url
         post(http, url, "/subjects/a/versions", {"schema": V1})
         broker.kill()
