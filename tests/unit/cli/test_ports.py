@@ -26,7 +26,7 @@ def test_a_port_that_somebody_listens_on_is_named_with_its_flag() -> None:
 
 def test_a_port_that_is_taken_by_ipv6_alone_counts_as_taken() -> None:
     try:
-        taken = socket.create_server(("::1", 0), family=socket.AF_INET6)
+        taken = socket.create_server(("::1", free_port()), family=socket.AF_INET6)
     except OSError:
         pytest.skip("this machine has no ::1")
     with taken:
@@ -36,7 +36,7 @@ def test_a_port_that_is_taken_by_ipv6_alone_counts_as_taken() -> None:
 
 
 def test_a_port_whose_connections_are_over_is_free() -> None:
-    with socket.create_server((IPV4, 0)) as server:
+    with socket.create_server((IPV4, free_port())) as server:
         port = server.getsockname()[1]
         client = socket.create_connection((IPV4, port))
         accepted, _ = server.accept()
