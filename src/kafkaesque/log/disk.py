@@ -79,6 +79,9 @@ class DiskSegments:
         """The segments that belong to the log, without what an interrupted removal left."""
         bases = sorted(int(stem) for name in names if (stem := _stem(name, LOG)) is not None)
         stale = [base for base, following in pairwise(bases) if following <= log_start_offset]
+        if stale:
+            # A kill may have left the names of those that follow in the page cache only.
+            self._files.sync_directory(self.directory)
         for base in stale:
             self._place(base).remove()
         kept = bases[len(stale) :]

@@ -1,7 +1,10 @@
 """Opening a log that was not closed: the longest good part of it, and a word on every repair."""
 
+import contextlib
+from random import Random
+
 import pytest
-from tests.crash.forgetting import ForgettingFiles
+from tests.crash.forgetting import ForgettingFiles, PowerCut
 from tests.unit.log.logs import (
     DIRECTORY,
     NOW,
@@ -317,3 +320,20 @@ def test_a_torn_write_holding_what_looks_like_a_batch_is_no_batch() -> None:
     append(log, size=bait.find(trap) - len(batch_of(1, size=0)))
     log = open_log(files.kill())
     assert log.end_offset == 2
+
+
+def test_a_start_removes_nothing_before_it_is_sure_of_what_follows() -> None:
+    """Else a second crash could leave only the last segment, which a kill left half on disk."""
+    for change in range(1, 15):
+        for seed in range(20):
+            files, _ = written(10, LogConfig(index_interval_bytes=100))
+            log = open_log(files, SMALL)
+            for _ in range(3):
+                log.roll()
+                append(log)
+            machine = files.kill()
+            machine.cut_at = change
+            with contextlib.suppress(PowerCut):
+                open_log(machine, SMALL, log_start_offset=10, recovery_point=10)
+            again = open_log(machine.cut(Random(seed)), SMALL, log_start_offset=10)
+            assert again.log_start_offset == 10
