@@ -6,6 +6,7 @@ nobody knows what the file says of a partition, even of one that memory does not
 Above: directory.py. Below: properties.py, files.py.
 """
 
+import errno
 from collections.abc import Collection, Mapping
 
 from kafkaesque.log.files import Files, read_whole, write_atomically
@@ -22,13 +23,23 @@ class OffsetCheckpoint:
         self._files = files
         self._path = path
         self._is_sure = True
+        self._is_being_written = False
 
     def write(self, offsets: Mapping[TopicPartition, int]) -> None:
         """All of them. Durable when it returns."""
-        self._is_sure = False
-        write_atomically(self._files, self._path, format_offsets(offsets))
-        self.offsets = dict(offsets)
-        self._is_sure = True
+        if self._is_being_written:
+            # Whichever ended last would win, and it could be the older one.
+            raise OSError(errno.EBUSY, "is being written by another thread", self._path)
+        self._is_being_written = True
+        try:
+            write_atomically(self._files, self._path, format_offsets(offsets))
+            self.offsets = dict(offsets)
+            self._is_sure = True
+        except OSError:
+            self._is_sure = False
+            raise
+        finally:
+            self._is_being_written = False
 
     def forget(self, partitions: Collection[TopicPartition]) -> None:
         """Durable when it returns; if it raises, it is to be called again."""

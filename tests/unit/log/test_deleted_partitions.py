@@ -218,3 +218,38 @@ def test_a_first_flush_that_fails_does_not_cost_a_partition_its_id(failures: int
         flush(log)
         again = DataDirectory.open(files.cut(Random(seed)), "/data")
         assert again.partitions() == {ORDERS: OLD}
+
+
+def test_a_partition_is_created_while_a_checkpoint_is_being_written() -> None:
+    files = FailingFiles()
+    directory = directory_with(files, [])
+
+    def create(operation: str, path: str) -> bool:
+        if operation == "rename":
+            files.fails = lambda operation, path: False
+            directory.create_partition(ORDERS, NEW)
+        return False
+
+    files.fails = create
+    directory.write_recovery_points({MANY[1]: 5})
+    assert directory.partitions() == {ORDERS: NEW}
+    assert directory.recovery_points == {MANY[1]: 5}
+
+
+def test_a_checkpoint_that_is_being_written_is_not_written_over() -> None:
+    files = FailingFiles()
+    directory = directory_with(files, [])
+    directory.write_recovery_points({ORDERS: 5})
+
+    def create(operation: str, path: str) -> bool:
+        if operation == "rename":
+            files.fails = lambda operation, path: False
+            with pytest.raises(OSError, match="being written"):
+                directory.create_partition(ORDERS, NEW)
+        return False
+
+    files.fails = create
+    directory.write_recovery_points({ORDERS: 5, MANY[1]: 5})
+    assert directory.partitions() == {}
+    directory.create_partition(ORDERS, NEW)
+    assert directory.recovery_points == {MANY[1]: 5}
