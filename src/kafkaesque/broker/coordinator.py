@@ -61,7 +61,7 @@ _Waiting: TypeAlias = "asyncio.Future[None] | None"
 
 _RECORD_BYTES = 2_000
 """Of a group's record beside its members, about."""
-_PER_TURN = 500
+_PER_TURN = 250
 """Tombstones that are made in one turn of the loop, a few ms of work."""
 
 
@@ -153,7 +153,7 @@ class Coordinator:
         self, group_id: str, offsets: Mapping[TopicPartition, CommittedOffset]
     ) -> None:
         """Write committed offsets, and let them be seen once they are durable."""
-        await _all_done([self._commit(group_id, offsets)])
+        await _all_done([self.commit_soon(group_id, offsets)])
 
     async def commit_in_transaction(
         self,
@@ -165,7 +165,7 @@ class Coordinator:
         """Write offsets that count if the producer's transaction is committed. They are pending
         from here on: whoever asks for stable ones has to wait, even before these are durable.
         """
-        await _all_done([self._commit(group_id, offsets, (producer_id, producer_epoch))])
+        await _all_done([self.commit_soon(group_id, offsets, (producer_id, producer_epoch))])
 
     def end_transaction(self, producer_id: int, producer_epoch: int, marker: Marker) -> _Waiting:
         """Write the marker that decides about a producer's pending offsets. A future that is done
@@ -184,12 +184,15 @@ class Coordinator:
         for group_id in self.table.offsets.end_transaction(producer_id, before, commit=commit):
             self._discard_vacant(group_id)
 
-    def _commit(
+    def commit_soon(
         self,
         group_id: str,
         offsets: Mapping[TopicPartition, CommittedOffset],
         producer: tuple[int, int] | None = None,
     ) -> _Waiting:
+        """The same, with or without a transaction; a future that is done when it is durable. None:
+        now.
+        """
         if not offsets:
             return None
         if error := self._name_error(group_id):

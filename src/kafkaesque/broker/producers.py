@@ -16,6 +16,7 @@ base offset i64, append time i64 (−1: create time).
 
 import struct
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -132,17 +133,16 @@ class Producers:
             if producer.batches
         }
 
-    def describe(self) -> list[Described]:
-        return [
-            Described(
+    def describe(self) -> Iterator[Described]:
+        """Those that there are now, one by one: they can be many."""
+        for producer_id, producer in list(self._producers.items()):
+            yield Described(
                 producer_id,
                 producer.epoch,
                 producer.batches[-1].last_sequence if producer.batches else -1,
                 producer.last_timestamp,
                 _COORDINATOR_EPOCH if producer.has_ended else -1,
             )
-            for producer_id, producer in self._producers.items()
-        ]
 
     def expire(self, before_ms: int) -> None:
         """Forget producers that have been silent since before then."""

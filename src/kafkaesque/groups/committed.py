@@ -18,14 +18,16 @@ Above: table.py, the broker's OffsetFetch. Below: records.py. Beside: expiry.py.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 
 from kafkaesque.groups.offsets import CommittedOffset
 from kafkaesque.groups.records import decode_offset
 from kafkaesque.types import TopicPartition
 
-MAX_PENDING_BYTES = 64 << 20
+MAX_PENDING_BYTES = 16 << 20
 """Of offsets whose transactions are going on, of all groups: a producer may write more and more."""
 _ENTRY_BYTES = 200
+_WRITE_BYTES = 1_000
 
 
 @dataclass(slots=True, eq=False)
@@ -47,7 +49,11 @@ class Offsets:
 
     def __init__(self) -> None:
         self._committed: dict[str, dict[str, dict[int, bytes]]] = {}
-        self._staged: dict[str, list[Staged]] = {}
+        self._staged: dict[str, dict[TopicPartition, dict[Staged, None]]] = {}
+        """Group id -> partition -> the writes that are about it, in the log's order."""
+        self._pending: dict[int, dict[Staged, None]] = {}
+        """Producer id -> what its transaction has written."""
+        self._undecided = 0
         self.pending_bytes = 0
         """What is kept for transactions that are going on, about."""
 
@@ -72,6 +78,10 @@ class Offsets:
         topics = self._committed.get(group_id, {})
         return [TopicPartition(topic, index) for topic in topics for index in topics[topic]]
 
+    def indexes(self, group_id: str, topic: str) -> list[int]:
+        """The partitions of a topic that the group has committed an offset for."""
+        return list(self._committed.get(group_id, {}).get(topic, ()))
+
     def topics(self, group_id: str) -> list[str]:
         """Those that the group has committed an offset for."""
         return list(self._committed.get(group_id, ()))
@@ -92,17 +102,15 @@ class Offsets:
     @property
     def are_decided(self) -> bool:
         """Is nothing on its way?"""
-        return not self._staged
+        return self._undecided == 0
 
     def is_staged(self, group_id: str, partition: TopicPartition) -> bool:
-        return any(partition in write.offsets for write in self._staged.get(group_id, ()))
+        return partition in self._staged.get(group_id, ())
 
     def is_pending(self, group_id: str, partition: TopicPartition) -> bool:
         """Can a transaction that is going on still change this offset?"""
-        return any(
-            write.producer_id is not None and partition in write.offsets
-            for write in self._staged.get(group_id, ())
-        )
+        writes = self._staged.get(group_id, {}).get(partition, ())
+        return any(write.producer_id is not None for write in writes)
 
     def stage(
         self,
@@ -113,40 +121,56 @@ class Offsets:
     ) -> Staged:
         """These are appended to the log at offset `at`, and not decided."""
         staged = Staged(group_id, dict(offsets), at, producer_id)
+        self._undecided += 1
+        of_group = self._staged.setdefault(group_id, {}) if offsets else {}
+        for partition in offsets:
+            of_group.setdefault(partition, {})[staged] = None
         if producer_id is not None:
-            staged.pending_bytes = sum(map(_kept_bytes, offsets.values()))
+            self._pending.setdefault(producer_id, {})[staged] = None
+            staged.pending_bytes = _WRITE_BYTES + sum(map(_kept_bytes, offsets.values()))
             self.pending_bytes += staged.pending_bytes
-        self._staged.setdefault(group_id, []).append(staged)
         return staged
 
     def commit(self, staged: Staged) -> None:
         """It counts now. What a later record is about has been taken out of it."""
         self.abandon(staged)
-        older = [w for w in self._staged.get(staged.group_id, ()) if w.at < staged.at]
         for partition, value in staged.offsets.items():
             if value is None:
                 self._forget(staged.group_id, partition)
             else:
                 self.load(staged.group_id, partition, value)
-            for write in older:
-                write.offsets.pop(partition, None)
+            self._overtake(staged, partition)
+
+    def _overtake(self, staged: Staged, partition: TopicPartition) -> None:
+        """Take the partition out of older writes."""
+        writes = self._staged.get(staged.group_id, {}).get(partition, ())
+        for older in list(takewhile(lambda write: write.at < staged.at, writes)):
+            del older.offsets[partition]
+            self._unstage(older, partition)
 
     def abandon(self, staged: Staged) -> None:
         """It could not be written, or its transaction was aborted."""
-        self.pending_bytes -= staged.pending_bytes
-        undecided = self._staged[staged.group_id]
-        undecided.remove(staged)
-        if not undecided:
-            del self._staged[staged.group_id]
+        self._undecided -= 1
+        for partition in staged.offsets:
+            self._unstage(staged, partition)
+        if staged.producer_id is not None:
+            self.pending_bytes -= staged.pending_bytes
+            pending = self._pending[staged.producer_id]
+            del pending[staged]
+            if not pending:
+                del self._pending[staged.producer_id]
+
+    def _unstage(self, staged: Staged, partition: TopicPartition) -> None:
+        of_group = self._staged[staged.group_id]
+        del of_group[partition][staged]
+        if not of_group[partition]:
+            del of_group[partition]
+            if not of_group:
+                del self._staged[staged.group_id]
 
     def end_transaction(self, producer_id: int, before: int, *, commit: bool) -> set[str]:
         """Decide about what the producer has written below an offset; the groups concerned."""
-        ended = [
-            write
-            for writes in self._staged.values()
-            for write in writes
-            if write.producer_id == producer_id and write.at < before
-        ]
+        ended = [write for write in self._pending.get(producer_id, ()) if write.at < before]
         for write in ended:
             if commit:
                 self.commit(write)
@@ -180,10 +204,8 @@ class Offsets:
 
     def is_known(self, group_id: str, partition: TopicPartition) -> bool:
         """Committed or on its way: may the log have an offset that a deletion has to undo?"""
-        indexes = self._committed.get(group_id, {}).get(partition.topic, {})
-        return partition.partition in indexes or any(
-            write.offsets.get(partition) is not None for write in self._staged.get(group_id, ())
-        )
+        indexes = self._committed.get(group_id, {}).get(partition.topic, ())
+        return partition.partition in indexes or self._is_on_its_way(group_id, partition)
 
     def known(self, group_id: str, topic: str | None = None) -> set[TopicPartition]:
         """Committed or on their way: all that the log may have of this group (and topic)."""
@@ -197,10 +219,13 @@ class Offsets:
 
     def _on_their_way(self, group_id: str) -> Iterator[TopicPartition]:
         """What a group is about to have, if nothing comes in between."""
-        for write in self._staged.get(group_id, ()):
-            for partition, value in write.offsets.items():
-                if value is not None:
-                    yield partition
+        for partition in self._staged.get(group_id, ()):
+            if self._is_on_its_way(group_id, partition):
+                yield partition
+
+    def _is_on_its_way(self, group_id: str, partition: TopicPartition) -> bool:
+        writes = self._staged.get(group_id, {}).get(partition, ())
+        return any(write.offsets[partition] is not None for write in writes)
 
 
 def _kept_bytes(value: bytes | None) -> int:

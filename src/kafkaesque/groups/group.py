@@ -162,6 +162,24 @@ class Group:
             return ErrorCode.NONE
         return ErrorCode.NON_EMPTY_GROUP
 
+    def commit_error(
+        self, generation: int, member_id: str, group_instance_id: str | None
+    ) -> ErrorCode:
+        """May offsets be committed? By a member until it has joined the next generation, so during
+        a rebalance too; while the group has no members, by whoever claims no generation.
+        """
+        if self.state is State.DEAD:
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        if self.state is State.EMPTY and generation < 0:
+            return ErrorCode.NONE
+        error = self.roster.check(member_id, group_instance_id)
+        if not error and generation != self.generation:
+            return ErrorCode.ILLEGAL_GENERATION
+        if not error and self.state is State.COMPLETING_REBALANCE:
+            # It knows the new generation, but not yet what it owns in it.
+            return ErrorCode.REBALANCE_IN_PROGRESS
+        return error
+
     def transactional_commit_error(
         self, generation: int, member_id: str, group_instance_id: str | None
     ) -> ErrorCode:

@@ -83,7 +83,7 @@ def _sync_error(group: "Group", event: Sync) -> ErrorCode:
     return ErrorCode.NONE
 
 
-def _member_error(group: "Group", event: Sync | Heartbeat | CheckCommit) -> ErrorCode:
+def _member_error(group: "Group", event: Sync | Heartbeat) -> ErrorCode:
     error = group.roster.check(event.member_id, event.group_instance_id)
     if not error and event.generation != group.generation:
         return ErrorCode.ILLEGAL_GENERATION
@@ -106,27 +106,11 @@ def heartbeat_preparing(group: "Group", event: Heartbeat, now: Moment) -> None:
     group.emit(Reply(event.token, error))
 
 
-def check_commit_empty(group: "Group", event: CheckCommit, now: Moment) -> None:
-    """Without members a group just keeps offsets, for whoever claims no generation."""
-    if event.generation < 0:
-        group.emit(Reply(event.token))
-    else:
-        group.emit(Reply(event.token, _member_error(group, event)))
-
-
 def check_commit(group: "Group", event: CheckCommit, now: Moment) -> None:
-    """A member may commit until it has joined the next generation, so during a rebalance too."""
-    error = _member_error(group, event)
-    if not error:
-        group.roster.members[event.member_id].renew(now.monotonic_ms)
-    group.emit(Reply(event.token, error))
-
-
-def check_commit_completing(group: "Group", event: CheckCommit, now: Moment) -> None:
-    """It knows the new generation, but not yet what it owns in it."""
-    error = _member_error(group, event)
-    if not error:
-        error = ErrorCode.REBALANCE_IN_PROGRESS
+    error = group.commit_error(event.generation, event.member_id, event.group_instance_id)
+    member = group.roster.members.get(event.member_id)
+    if not error and member is not None:
+        member.renew(now.monotonic_ms)
     group.emit(Reply(event.token, error))
 
 
@@ -227,7 +211,7 @@ def leave_dead(group: "Group", event: Leave, now: Moment) -> None:
     group.emit(LeaveReply(event.token, ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
 
-def reply_dead(group: "Group", event: Heartbeat | CheckCommit, now: Moment) -> None:
+def reply_dead(group: "Group", event: Heartbeat, now: Moment) -> None:
     group.emit(Reply(event.token, ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
 
@@ -243,7 +227,7 @@ TRANSITIONS: dict[tuple[State, type], Transition] = {
     (EMPTY, Sync): sync_refused,
     (EMPTY, Heartbeat): heartbeat,
     (EMPTY, Leave): leave,
-    (EMPTY, CheckCommit): check_commit_empty,
+    (EMPTY, CheckCommit): check_commit,
     (EMPTY, Delete): delete_empty,
     (EMPTY, Expire): expire_empty,
     (EMPTY, Tick): tick_empty,
@@ -261,7 +245,7 @@ TRANSITIONS: dict[tuple[State, type], Transition] = {
     (COMPLETING, Sync): sync_completing,
     (COMPLETING, Heartbeat): heartbeat,
     (COMPLETING, Leave): leave,
-    (COMPLETING, CheckCommit): check_commit_completing,
+    (COMPLETING, CheckCommit): check_commit,
     (COMPLETING, Delete): delete,
     (COMPLETING, Expire): nothing,
     (COMPLETING, Tick): tick,
@@ -279,7 +263,7 @@ TRANSITIONS: dict[tuple[State, type], Transition] = {
     (DEAD, Sync): sync_dead,
     (DEAD, Heartbeat): reply_dead,
     (DEAD, Leave): leave_dead,
-    (DEAD, CheckCommit): reply_dead,
+    (DEAD, CheckCommit): check_commit,
     (DEAD, Delete): delete_dead,
     (DEAD, Expire): nothing,
     (DEAD, Tick): nothing,

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from kafkaesque.groups.events import State
 from kafkaesque.groups.member import Member
 
+GROUP_TYPE = "classic"
+
 
 @dataclass(frozen=True, slots=True)
 class MemberDescription:
@@ -37,4 +39,4 @@ class GroupDescription:
     protocol_type: str
     protocol_name: str
     members: tuple[MemberDescription, ...]
-    group_type: str = "classic"
+    group_type: str = GROUP_TYPE

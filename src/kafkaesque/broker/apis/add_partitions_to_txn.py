@@ -5,10 +5,11 @@ may only want to know (`verify_only`, KIP-890). If one partition is unknown, non
 others are answered OPERATION_NOT_ATTEMPTED. Version 2 brings PRODUCER_FENCED (KIP-588).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.apis.init_producer_id import fenced_before
+from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
@@ -25,62 +26,72 @@ from kafkaesque.types import TopicPartition
 async def add_partitions_to_txn(
     ctx: Context, request: AddPartitionsToTxnRequest
 ) -> AddPartitionsToTxnResponse:
+    pace = Pace()
     if ctx.version >= 4:
-        return AddPartitionsToTxnResponse(
-            results_by_transaction=[
-                AddPartitionsToTxnResult(
-                    transactional_id=each.transactional_id, topic_results=await _add(ctx, each)
-                )
-                for each in request.transactions
-            ]
-        )
+        response = AddPartitionsToTxnResponse()
+        for each in request.transactions:
+            result = AddPartitionsToTxnResult(transactional_id=each.transactional_id)
+            response.results_by_transaction.append(result)
+            result.topic_results = await _add(ctx, each, pace)
+            await pace.step()
+        return response
     only = AddPartitionsToTxnTransaction(
         transactional_id=request.v3_and_below_transactional_id,
         producer_id=request.v3_and_below_producer_id,
         producer_epoch=request.v3_and_below_producer_epoch,
         topics=request.v3_and_below_topics,
     )
-    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=await _add(ctx, only))
+    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=await _add(ctx, only, pace))
 
 
 async def _add(
-    ctx: Context, asked: AddPartitionsToTxnTransaction
+    ctx: Context, asked: AddPartitionsToTxnTransaction, pace: Pace
 ) -> list[AddPartitionsToTxnTopicResult]:
-    names = [TopicPartition(topic.name, n) for topic in asked.topics for n in topic.partitions]
-    if unusable := {name: error for name in names if (error := _unusable(ctx, name))}:
-        refused = dict.fromkeys(names, ErrorCode.OPERATION_NOT_ATTEMPTED)
-        return _results(asked.topics, refused | unusable)
+    errors: dict[TopicPartition, ErrorCode] = {}
+    for topic in asked.topics:
+        for number in topic.partitions:
+            name = TopicPartition(topic.name, number)
+            errors[name] = _unusable(ctx, name)
+            await pace.step()
+        await pace.step()
+    if any(errors.values()):
+        other = ErrorCode.OPERATION_NOT_ATTEMPTED
+        return await _results(asked.topics, lambda name: errors[name] or other, pace)
     transactions = ctx.broker.transactions
     whose = (asked.transactional_id, asked.producer_id, asked.producer_epoch)
     if asked.verify_only:
-        error = await transactions.verify(*whose, names)
+        error = await transactions.verify(*whose, errors)
     else:
-        error = await transactions.add(*whose, names, ctx.connection)
-    return _results(asked.topics, dict.fromkeys(names, fenced_before(2, ctx.version, error)))
+        error = await transactions.add(*whose, errors, ctx.connection)
+    told = fenced_before(2, ctx.version, error)
+    return await _results(asked.topics, lambda name: told, pace)
 
 
-def _unusable(ctx: Context, name: TopicPartition) -> ErrorCode | None:
+def _unusable(ctx: Context, name: TopicPartition) -> ErrorCode:
     try:
         topic = ctx.broker.topics.named(name.topic)
         topic.partition(name.partition)
     except KafkaError as error:
         return error.code
-    return ErrorCode.INVALID_TOPIC_EXCEPTION if topic.is_internal else None
+    return ErrorCode.INVALID_TOPIC_EXCEPTION if topic.is_internal else ErrorCode.NONE
 
 
-def _results(
-    topics: Iterable[AddPartitionsToTxnTopic], errors: dict[TopicPartition, ErrorCode]
+async def _results(
+    topics: Iterable[AddPartitionsToTxnTopic],
+    error_of: Callable[[TopicPartition], ErrorCode],
+    pace: Pace,
 ) -> list[AddPartitionsToTxnTopicResult]:
-    return [
-        AddPartitionsToTxnTopicResult(
-            name=topic.name,
-            results_by_partition=[
+    results = []
+    for topic in topics:
+        result = AddPartitionsToTxnTopicResult(name=topic.name)
+        results.append(result)
+        for number in topic.partitions:
+            error = error_of(TopicPartition(topic.name, number))
+            result.results_by_partition.append(
                 AddPartitionsToTxnPartitionResult(
-                    partition_index=number,
-                    partition_error_code=errors[TopicPartition(topic.name, number)],
+                    partition_index=number, partition_error_code=error
                 )
-                for number in topic.partitions
-            ],
-        )
-        for topic in topics
-    ]
+            )
+            await pace.step()
+        await pace.step()
+    return results

@@ -4,7 +4,7 @@ authorizer all that there is, as in Kafka.
 """
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.in_turns import in_turns
+from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.describe_groups import (
     DescribedGroup,
@@ -21,12 +21,20 @@ _OPERATIONS = sum(
 
 
 async def describe_groups(ctx: Context, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+    """Each group once, however often it is named: a small request must not have a huge answer."""
     response = DescribeGroupsResponse()
-    async for name in in_turns(request.groups):
+    pace = Pace()
+    seen: set[str] = set()
+    for name in request.groups:
+        await pace.step()
+        if name in seen:
+            continue
+        seen.add(name)
         group = _describe(ctx, name)
         if request.include_authorized_operations and not group.error_code:
             group.authorized_operations = _OPERATIONS
         response.groups.append(group)
+        await pace.step(len(group.members) // 5)
     return response
 
 

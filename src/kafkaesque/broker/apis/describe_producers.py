@@ -1,6 +1,7 @@
 """DescribeProducers (61), version 0. What a partition knows of its producers (KIP-664)."""
 
 from kafkaesque.broker.apis.context import Context
+from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import KafkaError
 from kafkaesque.protocol.messages.describe_producers import (
     DescribeProducersRequest,
@@ -11,21 +12,26 @@ from kafkaesque.protocol.messages.describe_producers import (
 )
 
 
-def describe_producers(
+async def describe_producers(
     ctx: Context, request: DescribeProducersRequest
 ) -> DescribeProducersResponse:
-    return DescribeProducersResponse(
-        topics=[
-            TopicResponse(
-                name=topic.name,
-                partitions=[_describe(ctx, topic.name, n) for n in topic.partition_indexes],
-            )
-            for topic in request.topics
-        ]
-    )
+    """Each partition once, however often it is named: it may have many producers."""
+    response = DescribeProducersResponse()
+    pace = Pace()
+    seen: set[tuple[str, int]] = set()
+    for topic in request.topics:
+        answered = TopicResponse(name=topic.name)
+        response.topics.append(answered)
+        for number in topic.partition_indexes:
+            if (topic.name, number) not in seen:
+                seen.add((topic.name, number))
+                answered.partitions.append(await _describe(ctx, topic.name, number, pace))
+            await pace.step()
+        await pace.step()
+    return response
 
 
-def _describe(ctx: Context, topic: str, number: int) -> PartitionResponse:
+async def _describe(ctx: Context, topic: str, number: int, pace: Pace) -> PartitionResponse:
     answer = PartitionResponse(partition_index=number)
     try:
         partition = ctx.broker.topics.named(topic).partition(number)
@@ -33,15 +39,16 @@ def _describe(ctx: Context, topic: str, number: int) -> PartitionResponse:
         answer.error_code, answer.error_message = error.code, error.message
         return answer
     opened = {each.producer_id: each.first_offset for each in partition.open_transactions()}
-    answer.active_producers = [
-        ProducerState(
-            producer_id=producer.producer_id,
-            producer_epoch=producer.producer_epoch,
-            last_sequence=producer.last_sequence,
-            last_timestamp=producer.last_timestamp,
-            coordinator_epoch=producer.coordinator_epoch,
-            current_txn_start_offset=opened.get(producer.producer_id, -1),
+    for producer in partition.producers.describe():
+        answer.active_producers.append(
+            ProducerState(
+                producer_id=producer.producer_id,
+                producer_epoch=producer.producer_epoch,
+                last_sequence=producer.last_sequence,
+                last_timestamp=producer.last_timestamp,
+                coordinator_epoch=producer.coordinator_epoch,
+                current_txn_start_offset=opened.get(producer.producer_id, -1),
+            )
         )
-        for producer in partition.producers.describe()
-    ]
+        await pace.step()
     return answer

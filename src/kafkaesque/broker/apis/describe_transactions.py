@@ -1,6 +1,7 @@
 """DescribeTransactions (65), version 0. A transactional id: its state, producer, partitions."""
 
 from kafkaesque.broker.apis.context import Context
+from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.describe_transactions import (
     DescribeTransactionsRequest,
@@ -10,12 +11,22 @@ from kafkaesque.protocol.messages.describe_transactions import (
 )
 
 
-def describe_transactions(
+async def describe_transactions(
     ctx: Context, request: DescribeTransactionsRequest
 ) -> DescribeTransactionsResponse:
-    return DescribeTransactionsResponse(
-        transaction_states=[_describe(ctx, each) for each in request.transactional_ids]
-    )
+    """Each id once, however often it is named: it may have many partitions."""
+    response = DescribeTransactionsResponse()
+    pace = Pace()
+    seen: set[str] = set()
+    for transactional_id in request.transactional_ids:
+        await pace.step()
+        if transactional_id in seen:
+            continue
+        seen.add(transactional_id)
+        state = _describe(ctx, transactional_id)
+        response.transaction_states.append(state)
+        await pace.step(sum(len(topic.partitions) for topic in state.topics) // 10)
+    return response
 
 
 def _describe(ctx: Context, transactional_id: str) -> TransactionState:

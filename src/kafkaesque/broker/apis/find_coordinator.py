@@ -5,6 +5,7 @@ are refused with INVALID_REQUEST and a reason, since "not available" would make 
 """
 
 from kafkaesque.broker.apis.context import Context
+from kafkaesque.broker.in_turns import in_turns
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.find_coordinator import (
     Coordinator,
@@ -12,16 +13,20 @@ from kafkaesque.protocol.messages.find_coordinator import (
     FindCoordinatorResponse,
 )
 
+_PER_TURN = 2_000
 _COORDINATED = (0, 1)  # groups, transactions
 _KINDS = {2: "share groups"}
 
 
-def find_coordinator(ctx: Context, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
-    keys = request.coordinator_keys if ctx.version >= 4 else [request.key]
-    coordinators = [_find(ctx, key, request.key_type) for key in keys]
+async def find_coordinator(
+    ctx: Context, request: FindCoordinatorRequest
+) -> FindCoordinatorResponse:
     if ctx.version >= 4:
-        return FindCoordinatorResponse(coordinators=coordinators)
-    only = coordinators[0]
+        response = FindCoordinatorResponse()
+        async for key in in_turns(request.coordinator_keys, _PER_TURN):
+            response.coordinators.append(_find(ctx, key, request.key_type))
+        return response
+    only = _find(ctx, request.key, request.key_type)
     return FindCoordinatorResponse(
         error_code=only.error_code,
         error_message=only.error_message,

@@ -11,6 +11,7 @@ from typing import cast
 
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.errors import ErrorCode
+from kafkaesque.groups.bounds import MAX_PROTOCOLS
 from kafkaesque.groups.events import Join, JoinReply
 from kafkaesque.protocol.messages.join_group import (
     JoinGroupRequest,
@@ -24,6 +25,8 @@ def join_group(
 ) -> JoinGroupResponse | Awaitable[JoinGroupResponse]:
     if not request.group_id:
         return JoinGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID, member_id=request.member_id)
+    if len(request.protocols) > MAX_PROTOCOLS:
+        return JoinGroupResponse(error_code=ErrorCode.INVALID_REQUEST, member_id=request.member_id)
     rebalance_timeout_ms = request.rebalance_timeout_ms
     reply = ctx.broker.coordinator.future()
     join = Join(

@@ -3,27 +3,31 @@ are case-insensitive.
 """
 
 from kafkaesque.broker.apis.context import Context
+from kafkaesque.broker.in_turns import in_turns
+from kafkaesque.groups.views import GROUP_TYPE
 from kafkaesque.protocol.messages.list_groups import (
     ListedGroup,
     ListGroupsRequest,
     ListGroupsResponse,
 )
 
+_PER_TURN = 2_000
 
-def list_groups(ctx: Context, request: ListGroupsRequest) -> ListGroupsResponse:
+
+async def list_groups(ctx: Context, request: ListGroupsRequest) -> ListGroupsResponse:
     states = {state.lower() for state in request.states_filter}
     types = {kind.lower() for kind in request.types_filter}
-    described = [group.describe() for group in ctx.broker.coordinator.table.groups.values()]
-    return ListGroupsResponse(
-        groups=[
-            ListedGroup(
-                group_id=group.group_id,
-                protocol_type=group.protocol_type,
-                group_state=group.state.value,
-                group_type=group.group_type,
+    response = ListGroupsResponse()
+    if types and GROUP_TYPE not in types:
+        return response
+    async for group in in_turns(list(ctx.broker.coordinator.table.groups.values()), _PER_TURN):
+        if not states or group.state.value.lower() in states:
+            response.groups.append(
+                ListedGroup(
+                    group_id=group.group_id,
+                    protocol_type=group.protocol_type or "",
+                    group_state=group.state.value,
+                    group_type=GROUP_TYPE,
+                )
             )
-            for group in described
-            if (not states or group.state.value.lower() in states)
-            and (not types or group.group_type.lower() in types)
-        ]
-    )
+    return response

@@ -5,8 +5,10 @@ A member's commit is checked against its generation; a client without a group's 
 static members, 10 topic ids.
 """
 
+from functools import partial
 from typing import cast
 
+from kafkaesque.broker.apis.commits import Commits, Place
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.groups.events import CheckCommit, Reply
@@ -14,53 +16,30 @@ from kafkaesque.groups.offsets import CommittedOffset, metadata_error
 from kafkaesque.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
-from kafkaesque.types import TopicPartition
 
 _FOREVER_MS = 2**63 - 1
 
 
 async def offset_commit(ctx: Context, request: OffsetCommitRequest) -> OffsetCommitResponse:
     error = await _check(ctx, request)
-    accepted: dict[TopicPartition, CommittedOffset] = {}
-    answers: dict[TopicPartition, OffsetCommitResponsePartition] = {}
+    write = partial(ctx.broker.coordinator.commit_soon, request.group_id)
+    commits = Commits(lambda: error or _member_error(ctx, request), write)
     response = OffsetCommitResponse()
     for topic in request.topics:
         answered = OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id)
         response.topics.append(answered)
         for partition in topic.partitions:
-            answer = OffsetCommitResponsePartition(
-                partition_index=partition.partition_index, error_code=error
-            )
+            answer = OffsetCommitResponsePartition(partition_index=partition.partition_index)
             answered.partitions.append(answer)
-            if error:
-                continue
-            try:
-                found = ctx.broker.topics.find(topic.name, topic.topic_id)
-                name = found.partition(partition.partition_index).name
-                accepted[name] = _offset(ctx, request, partition)
-                answers[name] = answer
-            except KafkaError as refused:
-                answer.error_code = refused.code
-    try:
-        await ctx.broker.coordinator.commit(request.group_id, accepted)
-    except KafkaError as refused:
-        for answer in answers.values():
-            answer.error_code = commit_error(refused)
+            await commits.add(answer, partial(_place, ctx, request, topic, partition))
+        await commits.step()
+    await commits.finish()
     return response
-
-
-def commit_error(refused: KafkaError) -> ErrorCode:
-    """Why offsets could not be written, as groups say it."""
-    is_told = refused.code in (
-        ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
-        ErrorCode.INVALID_GROUP_ID,
-        ErrorCode.INVALID_PRODUCER_EPOCH,
-    )
-    return refused.code if is_told else ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
 async def _check(ctx: Context, request: OffsetCommitRequest) -> ErrorCode:
@@ -79,15 +58,29 @@ async def _check(ctx: Context, request: OffsetCommitRequest) -> ErrorCode:
     return cast(Reply, await reply).error
 
 
-def _offset(
-    ctx: Context, request: OffsetCommitRequest, partition: OffsetCommitRequestPartition
-) -> CommittedOffset:
+def _member_error(ctx: Context, request: OffsetCommitRequest) -> ErrorCode:
+    """The same as `_check` has found, in the moment that offsets are appended."""
+    group = ctx.broker.coordinator.table.group(request.group_id)
+    generation = request.generation_id_or_member_epoch
+    if group is None:
+        return ErrorCode.NONE if generation < 0 else ErrorCode.ILLEGAL_GENERATION
+    return group.commit_error(generation, request.member_id, request.group_instance_id)
+
+
+def _place(
+    ctx: Context,
+    request: OffsetCommitRequest,
+    topic: OffsetCommitRequestTopic,
+    partition: OffsetCommitRequestPartition,
+) -> Place:
+    found = ctx.broker.topics.find(topic.name, topic.topic_id)
+    name = found.partition(partition.partition_index).name
     limit = ctx.broker.config["offset.metadata.max.bytes"]
     if error := metadata_error(partition.committed_metadata, limit):
         raise KafkaError(error)
     now_ms = ctx.broker.clock()
     retention_ms = request.retention_time_ms
-    return CommittedOffset(
+    return name, CommittedOffset(
         offset=partition.committed_offset,
         leader_epoch=partition.committed_leader_epoch,
         metadata=partition.committed_metadata or "",

@@ -3,7 +3,9 @@
 """
 
 from kafkaesque.broker.apis.context import Context
+from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.groups.group import Group
 from kafkaesque.protocol.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
@@ -19,28 +21,33 @@ async def offset_delete(ctx: Context, request: OffsetDeleteRequest) -> OffsetDel
     if group is None or error:
         return OffsetDeleteResponse(error_code=error)
     response = OffsetDeleteResponse()
-    deleted = []
+    deleted: set[TopicPartition] = set()
+    pace = Pace()
     for topic in request.topics:
         answered = OffsetDeleteResponseTopic(name=topic.name)
         response.topics.append(answered)
         for partition in topic.partitions:
-            code = ErrorCode.NONE
-            if group.is_subscribed_to(topic.name):
-                code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
-            elif not _exists(ctx, topic.name, partition.partition_index):
-                code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            else:
-                deleted.append(TopicPartition(topic.name, partition.partition_index))
+            name = TopicPartition(topic.name, partition.partition_index)
+            code = _error(ctx, group, name)
+            if not code:
+                deleted.add(name)
             answered.partitions.append(
-                OffsetDeleteResponsePartition(
-                    partition_index=partition.partition_index, error_code=code
-                )
+                OffsetDeleteResponsePartition(partition_index=name.partition, error_code=code)
             )
+            await pace.step()
+        await pace.step()
     try:
         await ctx.broker.coordinator.delete_offsets(request.group_id, deleted)
     except KafkaError:
         return OffsetDeleteResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
     return response
+
+
+def _error(ctx: Context, group: Group, name: TopicPartition) -> ErrorCode:
+    if group.is_subscribed_to(name.topic):
+        return ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+    exists = _exists(ctx, name.topic, name.partition)
+    return ErrorCode.NONE if exists else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def _exists(ctx: Context, topic: str, index: int) -> bool:

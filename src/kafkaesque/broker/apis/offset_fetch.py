@@ -5,7 +5,10 @@ where a transaction that is going on can still change them (KIP-447). Version 8 
 groups at once (KIP-709), 10 names topics by id.
 """
 
+from collections.abc import Iterator
+
 from kafkaesque.broker.apis.context import Context
+from kafkaesque.broker.in_turns import Pace, in_turns
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.groups.offsets import CommittedOffset
 from kafkaesque.protocol.messages.offset_fetch import (
@@ -24,77 +27,101 @@ from kafkaesque.types import TopicPartition
 _NOTHING = CommittedOffset(offset=-1, leader_epoch=-1, metadata="")
 
 
-def offset_fetch(ctx: Context, request: OffsetFetchRequest) -> OffsetFetchResponse:
+async def offset_fetch(ctx: Context, request: OffsetFetchRequest) -> OffsetFetchResponse:
+    asked = _Asked(ctx, request.require_stable)
     if ctx.version >= 8:
-        stable = request.require_stable
-        return OffsetFetchResponse(groups=[_fetch(ctx, group, stable) for group in request.groups])
+        return OffsetFetchResponse(groups=[await asked.group(each) for each in request.groups])
     wanted = OffsetFetchRequestGroup(group_id=request.group_id, topics=None)
     if request.topics is not None:
-        wanted.topics = [
-            OffsetFetchRequestTopics(name=topic.name, partition_indexes=topic.partition_indexes)
-            for topic in request.topics
-        ]
-    group = _fetch(ctx, wanted, request.require_stable)
-    return OffsetFetchResponse(topics=[_as_before_version_8(topic) for topic in group.topics])
-
-
-def _fetch(ctx: Context, wanted: OffsetFetchRequestGroup, stable: bool) -> OffsetFetchResponseGroup:
-    topics = _everything(ctx, wanted.group_id) if wanted.topics is None else wanted.topics
-    return OffsetFetchResponseGroup(
-        group_id=wanted.group_id,
-        topics=[_topic(ctx, wanted.group_id, topic, stable) for topic in topics],
-    )
-
-
-def _everything(ctx: Context, group_id: str) -> list[OffsetFetchRequestTopics]:
-    """As if all that the group has committed had been asked for by name."""
-    topics: dict[str, OffsetFetchRequestTopics] = {}
-    for name, index in ctx.broker.coordinator.table.offsets.partitions(group_id):
-        if name not in topics and name in ctx.broker.topics:
-            topic_id = ctx.broker.topics.named(name).id
-            topics[name] = OffsetFetchRequestTopics(name=name, topic_id=topic_id)
-        if name in topics:
-            topics[name].partition_indexes.append(index)
-    return list(topics.values())
-
-
-def _topic(
-    ctx: Context, group_id: str, wanted: OffsetFetchRequestTopics, stable: bool
-) -> OffsetFetchResponseTopics:
-    name, error = wanted.name, ErrorCode.NONE
-    if ctx.version >= 10:
-        try:
-            name = ctx.broker.topics.find(name, wanted.topic_id).name
-        except KafkaError as unknown:
-            error = unknown.code
-    answered = OffsetFetchResponseTopics(name=name, topic_id=wanted.topic_id)
-    for index in wanted.partition_indexes:
-        found, code = _offset(ctx, group_id, TopicPartition(name, index), stable)
-        answered.partitions.append(
-            OffsetFetchResponsePartitions(
-                partition_index=index,
-                committed_offset=found.offset,
-                committed_leader_epoch=found.leader_epoch,
-                metadata=found.metadata,
-                error_code=error or code,
+        wanted.topics = []
+        async for topic in in_turns(request.topics):
+            wanted.topics.append(
+                OffsetFetchRequestTopics(name=topic.name, partition_indexes=topic.partition_indexes)
             )
+    group = await asked.group(wanted)
+    response = OffsetFetchResponse()
+    pace = Pace()
+    for answered in group.topics:
+        response.topics.append(await _as_before_version_8(answered, pace))
+    return response
+
+
+class _Asked:
+    """One request. What it names twice is answered once: metadata may be long."""
+
+    def __init__(self, ctx: Context, stable: bool) -> None:
+        self._ctx = ctx
+        self._stable = stable
+        self._pace = Pace()
+        self._seen: set[tuple[str, TopicPartition]] = set()
+        self._whole: set[str] = set()
+
+    async def group(self, wanted: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
+        group_id = wanted.group_id
+        answer = OffsetFetchResponseGroup(group_id=group_id)
+        for topic in self._topics(group_id) if wanted.topics is None else wanted.topics:
+            answer.topics.append(await self._topic(group_id, topic))
+            await self._pace.step()
+        await self._pace.step()
+        return answer
+
+    def _topics(self, group_id: str) -> Iterator[OffsetFetchRequestTopics]:
+        """As if all that the group has committed had been asked for by name."""
+        if group_id in self._whole:
+            return
+        self._whole.add(group_id)
+        offsets, topics = self._ctx.broker.coordinator.table.offsets, self._ctx.broker.topics
+        for name in offsets.topics(group_id):
+            if name in topics:
+                yield OffsetFetchRequestTopics(
+                    name=name,
+                    topic_id=topics.named(name).id,
+                    partition_indexes=offsets.indexes(group_id, name),
+                )
+
+    async def _topic(
+        self, group_id: str, wanted: OffsetFetchRequestTopics
+    ) -> OffsetFetchResponseTopics:
+        name, error = wanted.name, ErrorCode.NONE
+        if self._ctx.version >= 10:
+            try:
+                name = self._ctx.broker.topics.find(name, wanted.topic_id).name
+            except KafkaError as unknown:
+                error = unknown.code
+        answer = OffsetFetchResponseTopics(name=name, topic_id=wanted.topic_id)
+        for index in wanted.partition_indexes:
+            key = group_id, TopicPartition(name, index)
+            if error or key not in self._seen:
+                self._seen.add(key)
+                answer.partitions.append(self._partition(*key, error))
+            await self._pace.step()
+        return answer
+
+    def _partition(
+        self, group_id: str, name: TopicPartition, error: ErrorCode
+    ) -> OffsetFetchResponsePartitions:
+        offsets = self._ctx.broker.coordinator.table.offsets
+        found: CommittedOffset | None = None
+        if not error and self._stable and offsets.is_pending(group_id, name):
+            error = ErrorCode.UNSTABLE_OFFSET_COMMIT
+        elif not error:
+            found = offsets.fetch(group_id, name)
+        found = found or _NOTHING
+        return OffsetFetchResponsePartitions(
+            partition_index=name.partition,
+            committed_offset=found.offset,
+            committed_leader_epoch=found.leader_epoch,
+            metadata=found.metadata,
+            error_code=error,
         )
-    return answered
 
 
-def _offset(
-    ctx: Context, group_id: str, name: TopicPartition, stable: bool
-) -> tuple[CommittedOffset, ErrorCode]:
-    offsets = ctx.broker.coordinator.table.offsets
-    if stable and offsets.is_pending(group_id, name):
-        return _NOTHING, ErrorCode.UNSTABLE_OFFSET_COMMIT
-    return offsets.fetch(group_id, name) or _NOTHING, ErrorCode.NONE
-
-
-def _as_before_version_8(topic: OffsetFetchResponseTopics) -> OffsetFetchResponseTopic:
-    return OffsetFetchResponseTopic(
-        name=topic.name,
-        partitions=[
+async def _as_before_version_8(
+    topic: OffsetFetchResponseTopics, pace: Pace
+) -> OffsetFetchResponseTopic:
+    answer = OffsetFetchResponseTopic(name=topic.name)
+    for partition in topic.partitions:
+        answer.partitions.append(
             OffsetFetchResponsePartition(
                 partition_index=partition.partition_index,
                 committed_offset=partition.committed_offset,
@@ -102,6 +129,7 @@ def _as_before_version_8(topic: OffsetFetchResponseTopics) -> OffsetFetchRespons
                 metadata=partition.metadata,
                 error_code=partition.error_code,
             )
-            for partition in topic.partitions
-        ],
-    )
+        )
+        await pace.step()
+    await pace.step()
+    return answer

@@ -8,9 +8,13 @@ from collections.abc import Awaitable
 from typing import cast
 
 from kafkaesque.broker.apis.context import Context
+from kafkaesque.broker.in_turns import in_turns
 from kafkaesque.errors import ErrorCode
 from kafkaesque.groups.events import Sync, SyncReply
 from kafkaesque.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+_PER_TURN = 10_000
+"""Assignments that are taken in at once."""
 
 
 def sync_group(
@@ -18,6 +22,21 @@ def sync_group(
 ) -> SyncGroupResponse | Awaitable[SyncGroupResponse]:
     if not request.group_id:
         return SyncGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
+    if len(request.assignments) > _PER_TURN:
+        return _sync_large(ctx, request)
+    return _sync(ctx, request, {each.member_id: each.assignment for each in request.assignments})
+
+
+async def _sync_large(ctx: Context, request: SyncGroupRequest) -> SyncGroupResponse:
+    assignments = {}
+    async for each in in_turns(request.assignments, _PER_TURN):
+        assignments[each.member_id] = each.assignment
+    return await _sync(ctx, request, assignments)
+
+
+def _sync(
+    ctx: Context, request: SyncGroupRequest, assignments: dict[str, bytes]
+) -> Awaitable[SyncGroupResponse]:
     reply = ctx.broker.coordinator.future()
     sync = Sync(
         token=reply,
@@ -26,7 +45,7 @@ def sync_group(
         group_instance_id=request.group_instance_id,
         protocol_type=request.protocol_type,
         protocol_name=request.protocol_name,
-        assignments={given.member_id: given.assignment for given in request.assignments},
+        assignments=assignments,
     )
     ctx.broker.coordinator.ask(request.group_id, sync)
     return _answer(reply)

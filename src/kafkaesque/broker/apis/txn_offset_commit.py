@@ -7,8 +7,10 @@ Up to version 4 the offsets were added to the transaction before; version 5 does
 knows an error that only aborts the transaction (KIP-890).
 """
 
+from functools import partial
+
+from kafkaesque.broker.apis.commits import Commits, Place
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.apis.offset_commit import commit_error
 from kafkaesque.broker.topics import OFFSETS_PARTITION
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.groups.offsets import CommittedOffset, metadata_error
@@ -19,7 +21,6 @@ from kafkaesque.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
-from kafkaesque.types import TopicPartition
 
 _ABORTABLE_FROM = 4
 _ADDS_FROM = 5
@@ -28,51 +29,41 @@ _ADDS_FROM = 5
 async def txn_offset_commit(
     ctx: Context, request: TxnOffsetCommitRequest
 ) -> TxnOffsetCommitResponse:
-    error = await _admit(ctx, request)
-    accepted: dict[TopicPartition, CommittedOffset] = {}
-    answers: list[TxnOffsetCommitResponsePartition] = []
+    error = await _check(ctx, request)
+    producer = request.producer_id, request.producer_epoch
+    write = partial(ctx.broker.coordinator.commit_soon, request.group_id, producer=producer)
+    commits = Commits(lambda: error or _admit(ctx, request), write)
     response = TxnOffsetCommitResponse()
     for topic in request.topics:
         answered = TxnOffsetCommitResponseTopic(name=topic.name)
         response.topics.append(answered)
         for partition in topic.partitions:
-            answer = TxnOffsetCommitResponsePartition(
-                partition_index=partition.partition_index, error_code=error
-            )
+            answer = TxnOffsetCommitResponsePartition(partition_index=partition.partition_index)
             answered.partitions.append(answer)
-            if error:
-                continue
-            try:
-                found = ctx.broker.topics.named(topic.name).partition(partition.partition_index)
-                accepted[found.name] = _offset(ctx, partition)
-                answers.append(answer)
-            except KafkaError as refused:
-                answer.error_code = refused.code
-    try:
-        await ctx.broker.coordinator.commit_in_transaction(
-            request.group_id, request.producer_id, request.producer_epoch, accepted
-        )
-    except KafkaError as refused:
-        for answer in answers:
-            answer.error_code = commit_error(refused)
+            await commits.add(answer, partial(_place, ctx, topic.name, partition))
+        await commits.step()
+    await commits.finish()
     return response
 
 
-async def _admit(ctx: Context, request: TxnOffsetCommitRequest) -> ErrorCode:
-    """Whether these offsets may become part of the transaction.
-
-    Once it is known, the offsets have to be appended in the same step of the loop: else a rebalance
-    could hand the partitions to another member in between, or the transaction could end.
-    """
+async def _check(ctx: Context, request: TxnOffsetCommitRequest) -> ErrorCode:
+    """Whether these offsets may become part of the transaction, which they may begin."""
     if not request.group_id:
         return ErrorCode.INVALID_GROUP_ID
-    transactions = ctx.broker.transactions
     producer = (request.transactional_id, request.producer_id, request.producer_epoch)
     adds = ctx.version >= _ADDS_FROM
     try:
-        await transactions.check(*producer, {OFFSETS_PARTITION}, adds=adds)
-        # It may have ended since the answer was given.
-        transactions.admit(*producer, OFFSETS_PARTITION, adds=False)
+        await ctx.broker.transactions.check(*producer, {OFFSETS_PARTITION}, adds=adds)
+    except KafkaError as refused:
+        return _as_told(ctx.version, refused.code)
+    return ErrorCode.NONE
+
+
+def _admit(ctx: Context, request: TxnOffsetCommitRequest) -> ErrorCode:
+    """In the moment that offsets are appended: it may have ended since the answer was given."""
+    producer = (request.transactional_id, request.producer_id, request.producer_epoch)
+    try:
+        ctx.broker.transactions.admit(*producer, OFFSETS_PARTITION, adds=False)
     except KafkaError as refused:
         return _as_told(ctx.version, refused.code)
     return _member_error(ctx, request)
@@ -99,11 +90,12 @@ def _member_error(ctx: Context, request: TxnOffsetCommitRequest) -> ErrorCode:
     )
 
 
-def _offset(ctx: Context, partition: TxnOffsetCommitRequestPartition) -> CommittedOffset:
+def _place(ctx: Context, topic: str, partition: TxnOffsetCommitRequestPartition) -> Place:
+    name = ctx.broker.topics.named(topic).partition(partition.partition_index).name
     limit = ctx.broker.config["offset.metadata.max.bytes"]
     if error := metadata_error(partition.committed_metadata, limit):
         raise KafkaError(error)
-    return CommittedOffset(
+    return name, CommittedOffset(
         offset=partition.committed_offset,
         leader_epoch=partition.committed_leader_epoch,
         metadata=partition.committed_metadata or "",

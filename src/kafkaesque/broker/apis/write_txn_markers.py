@@ -5,6 +5,7 @@ administrators: `kafka-transactions.sh abort` ends by it what hangs.
 """
 
 from kafkaesque.broker.apis.context import Context
+from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.protocol.messages.write_txn_markers import (
     WritableTxnMarker,
@@ -20,10 +21,15 @@ from kafkaesque.types import TopicPartition
 async def write_txn_markers(
     ctx: Context, request: WriteTxnMarkersRequest
 ) -> WriteTxnMarkersResponse:
-    return WriteTxnMarkersResponse(markers=[await _write(ctx, each) for each in request.markers])
+    response = WriteTxnMarkersResponse()
+    pace = Pace()
+    for marker in request.markers:
+        response.markers.append(await _write(ctx, marker, pace))
+        await pace.step()
+    return response
 
 
-async def _write(ctx: Context, marker: WritableTxnMarker) -> WritableTxnMarkerResult:
+async def _write(ctx: Context, marker: WritableTxnMarker, pace: Pace) -> WritableTxnMarkerResult:
     result = WritableTxnMarkerResult(producer_id=marker.producer_id)
     for topic in marker.topics:
         answer = WritableTxnMarkerTopicResult(name=topic.name)
@@ -33,6 +39,8 @@ async def _write(ctx: Context, marker: WritableTxnMarker) -> WritableTxnMarkerRe
             answer.partitions.append(
                 WritableTxnMarkerPartitionResult(partition_index=number, error_code=error)
             )
+            await pace.step()
+        await pace.step()
     return result
 
 
