@@ -146,19 +146,22 @@ class Log:
 
     def offset_for_timestamp(self, timestamp: int, limit: int) -> tuple[int, int] | None:
         """(offset, timestamp) of the first record below `limit` not older than that. Blocking."""
+        return _whole(self.search_timestamp(timestamp, limit))
+
+    def search_timestamp(self, timestamp: int, limit: int) -> timestamps.Search:
+        """The same in steps, for a thread: of the segments that there are now."""
         segments = self._readable_segments(limit)
-        try:
-            return timestamps.first_at_or_after(segments, timestamp, self.log_start_offset, limit)
-        except OSError as error:
-            raise unreadable(error) from error
+        start = self.log_start_offset
+        return _search(timestamps.first_at_or_after(segments, timestamp, start, limit))
 
     def offset_of_max_timestamp(self, limit: int) -> tuple[int, int] | None:
         """(offset, timestamp) of the first of the newest records below `limit`. Blocking."""
+        return _whole(self.search_max_timestamp(limit))
+
+    def search_max_timestamp(self, limit: int) -> timestamps.Search:
+        """The same in steps, for a thread: of the segments that there are now."""
         segments = self._readable_segments(limit)
-        try:
-            return timestamps.latest(segments, self.log_start_offset, limit)
-        except OSError as error:
-            raise unreadable(error) from error
+        return _search(timestamps.latest(segments, self.log_start_offset, limit))
 
     def _readable_segments(self, limit: int) -> Sequence[Segment]:
         return [segment for segment in self._store.segments if segment.base_offset < limit]
@@ -352,6 +355,22 @@ class Log:
             raise _unwritable(error) from error
         if clean:
             self.flushed_offset = self.recovery_point = self.end_offset
+
+
+def _search(search: timestamps.Search) -> timestamps.Search:
+    try:
+        return (yield from search)
+    except OSError as error:
+        raise unreadable(error) from error
+
+
+def _whole(search: timestamps.Search) -> tuple[int, int] | None:
+    while True:
+        try:
+            next(search)
+        except StopIteration as end:
+            found: tuple[int, int] | None = end.value
+            return found
 
 
 def _unwritable(error: OSError) -> KafkaError:

@@ -42,6 +42,7 @@ class MemorySegment:
         "_created_ms",
         "_first_timestamp",
         "_latest",
+        "_latest_so_far",
         "_positions",
         "base_offset",
         "next_offset",
@@ -55,6 +56,8 @@ class MemorySegment:
         self._batches: list[bytes] = []
         self._bases: list[int] = []
         self._positions: list[int] = []
+        # The largest timestamp up to each batch: it only rises, and can be searched.
+        self._latest_so_far: list[int] = []
         self._latest = (NO_TIMESTAMP, base_offset)
         self._created_ms = 0
         self._first_timestamp = NO_TIMESTAMP
@@ -69,6 +72,7 @@ class MemorySegment:
         self._positions.append(self.size)
         if header.max_timestamp > self._latest[0]:
             self._latest = header.max_timestamp, header.last_offset
+        self._latest_so_far.append(self._latest[0])
         self.size += len(batch)
         self.next_offset = header.next_offset
 
@@ -79,6 +83,8 @@ class MemorySegment:
         self._bases += following._bases
         if self._first_timestamp < 0:
             self._first_timestamp = following._first_timestamp
+        before = self._latest[0]
+        self._latest_so_far += [max(before, time) for time in following._latest_so_far]
         if following._latest[0] > self._latest[0]:
             self._latest = following._latest
         self.size += following.size
@@ -136,7 +142,8 @@ class MemorySegment:
             yield batch, 0, read_header(batch)
 
     def older_than(self, timestamp: int) -> int:
-        return self.base_offset
+        number = bisect_left(self._latest_so_far, timestamp)
+        return self._bases[number] if number < len(self._bases) else self.next_offset
 
     def latest_before(self, offset: int) -> tuple[int, int]:
         return NO_TIMESTAMP, self.base_offset
@@ -147,6 +154,7 @@ class MemorySegment:
             return
         self.size = self._positions[number]
         del self._batches[number:], self._bases[number:], self._positions[number:]
+        del self._latest_so_far[number:]
         self.next_offset = self.base_offset
         self._latest = (NO_TIMESTAMP, self.base_offset)
         for batch in self._batches:

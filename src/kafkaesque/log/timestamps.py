@@ -1,67 +1,79 @@
 """Looking records up by their timestamps: what ListOffsets asks of a log.
 
 The time index narrows the search to an index interval, headers to one batch, and only that batch is
-opened. May wait for the disk.
+opened. May wait for the disk. Batches whose headers promise what their records do not hold make it
+long: a search goes in steps, a header or a record each, and can be given up between them.
 Above: log.py. Below: the segments of store.py.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from typing import TypeAlias
 
 from kafkaesque.log.store import Segment
-from kafkaesque.records.batch import NO_TIMESTAMP, BatchHeader, records
+from kafkaesque.records.batch import NO_TIMESTAMP, BatchHeader, Record, records
+
+Search: TypeAlias = Generator[None, None, tuple[int, int] | None]
+"""(offset, timestamp) of a record, in the end."""
+
+_MAX_UNPACKED_BYTES = 64 << 20
 
 
 def first_at_or_after(
     segments: Sequence[Segment], timestamp: int, start: int, limit: int
-) -> tuple[int, int] | None:
+) -> Search:
     """(offset, timestamp) of the first record in [start, limit) not older than `timestamp`."""
     for segment in segments:
         if segment.next_offset <= start or segment.latest()[0] < timestamp:
             continue
-        found = _first_in(segment, timestamp, start, limit)
+        found = yield from _first_in(segment, timestamp, start, limit)
         if found is not None:
             return found
     return None
 
 
-def _first_in(segment: Segment, timestamp: int, start: int, limit: int) -> tuple[int, int] | None:
+def _first_in(segment: Segment, timestamp: int, start: int, limit: int) -> Search:
     from_offset = max(start, segment.older_than(timestamp))
     for position, header in _below(segment.headers(from_offset), limit):
+        yield
         if header.max_timestamp < timestamp:
             continue
-        for record in records(segment.batch(position, header.size)):
+        for record in _records(segment, position, header):
+            yield
             if record.timestamp >= timestamp and start <= record.offset < limit:
                 return record.offset, record.timestamp
     return None
 
 
-def latest(segments: Sequence[Segment], start: int, limit: int) -> tuple[int, int] | None:
+def latest(segments: Sequence[Segment], start: int, limit: int) -> Search:
     """(offset, timestamp) of the first of the newest records in [start, limit)."""
-    times = [(_latest_in(segment, start, limit), segment) for segment in segments]
+    times: list[tuple[int, Segment]] = []
+    for segment in segments:
+        newest = yield from _latest_in(segment, start, limit)
+        times.append((newest, segment))
     while times and (best := max(times, key=lambda time: time[0]))[0] > NO_TIMESTAMP:
         timestamp, segment = best
-        found = _first_in(segment, timestamp, start, limit)
+        found = yield from _first_in(segment, timestamp, start, limit)
         if found is not None:
             return found
         # A batch that compaction has emptied keeps its time: look for one that has records.
         times.remove(best)
-        timestamp = _latest_with_records(segment, timestamp, start, limit)
+        timestamp = yield from _latest_with_records(segment, timestamp, start, limit)
         times.append((timestamp, segment))
     return None
 
 
-def _latest_with_records(segment: Segment, below: int, start: int, limit: int) -> int:
-    return max(
-        (
-            _latest_of(segment, position, header, start)
-            for position, header in _below(segment.headers(start), limit)
-            if header.count and header.max_timestamp < below
-        ),
-        default=NO_TIMESTAMP,
-    )
+def _latest_with_records(
+    segment: Segment, below: int, start: int, limit: int
+) -> Generator[None, None, int]:
+    newest = NO_TIMESTAMP
+    for position, header in _below(segment.headers(start), limit):
+        yield
+        if header.count and header.max_timestamp < below:
+            newest = max(newest, _latest_of(segment, position, header, start))
+    return newest
 
 
-def _latest_in(segment: Segment, start: int, limit: int) -> int:
+def _latest_in(segment: Segment, start: int, limit: int) -> Generator[None, None, int]:
     timestamp, offset = segment.latest()
     from_offset = start
     if start <= segment.base_offset:
@@ -72,6 +84,7 @@ def _latest_in(segment: Segment, start: int, limit: int) -> int:
     else:
         timestamp = NO_TIMESTAMP
     for position, header in _below(segment.headers(from_offset), limit):
+        yield
         if header.max_timestamp > timestamp:
             timestamp = max(timestamp, _latest_of(segment, position, header, start))
     return timestamp
@@ -81,9 +94,13 @@ def _latest_of(segment: Segment, position: int, header: BatchHeader, start: int)
     """Deleted records may share a batch with the first that is not: they do not count."""
     if header.base_offset >= start:
         return header.max_timestamp
-    batch = records(segment.batch(position, header.size))
+    batch = _records(segment, position, header)
     remaining = (record.timestamp for record in batch if record.offset >= start)
     return max(remaining, default=NO_TIMESTAMP)
+
+
+def _records(segment: Segment, position: int, header: BatchHeader) -> Iterator[Record]:
+    return records(segment.batch(position, header.size), max_size=_MAX_UNPACKED_BYTES)
 
 
 def _below(

@@ -23,6 +23,7 @@ from kafkaesque.protocol.messages.metadata import (
     MetadataRequestTopic,
     MetadataResponse,
 )
+from kafkaesque.types import Buffer
 
 MB = 1 << 20
 PER_CONNECTION = "queued.max.request.bytes.per.connection"
@@ -120,8 +121,13 @@ def test_slow_readers_share_the_brokers_budget() -> None:
 
 def test_a_fetch_that_waits_for_megabytes_keeps_none(monkeypatch: pytest.MonkeyPatch) -> None:
     reads = []
+
+    def read(there: MemorySlice | KnownSlice) -> Buffer:
+        reads.append(there)
+        return there.read()
+
     for kind in (MemorySlice, KnownSlice):
-        monkeypatch.setattr(kind, "read_nowait", lambda it: reads.append(it) or it.read())
+        monkeypatch.setattr(kind, "read_nowait", read)
 
     async def scenario(broker: Broker) -> None:
         client = Client(broker)
@@ -250,7 +256,7 @@ def test_a_large_request_is_answered_before_what_follows_it() -> None:
         client.queue(ListGroupsRequest(), 4)
         client.flush()
         assert client.answers() == []
-        found = []
+        found: list[Any] = []
         while len(found) < 2:
             found += client.answers()
             await asyncio.sleep(0)

@@ -24,7 +24,7 @@ def test_items_come_in_order_with_room_for_others_in_between() -> None:
 
         async def work() -> None:
             async for item in slices.paced(range(12)):
-                seen.append(item)
+                seen.extend([item])
 
         task = asyncio.create_task(work())
         lengths = set()

@@ -52,7 +52,7 @@ async def alter_configs(ctx: Context, request: AlterConfigsRequest) -> AlterConf
         await _answer(
             ctx, AlterConfigsResourceResponse, resource, _replacement, request.validate_only
         )
-        for resource in request.resources
+        async for resource in ctx.broker.slices.paced(request.resources)
     ]
     return AlterConfigsResponse(responses=responses)
 
@@ -62,7 +62,7 @@ async def incremental_alter_configs(
 ) -> IncrementalAlterConfigsResponse:
     responses = [
         await _answer(ctx, IncrementalResourceResponse, resource, _increment, request.validate_only)
-        for resource in request.resources
+        async for resource in ctx.broker.slices.paced(request.resources)
     ]
     return IncrementalAlterConfigsResponse(responses=responses)
 

@@ -14,8 +14,9 @@ from kafkaesque.protocol.messages.create_partitions import (
 async def create_partitions(
     ctx: Context, request: CreatePartitionsRequest
 ) -> CreatePartitionsResponse:
+    wanted = ctx.broker.slices.paced(request.topics)
     return CreatePartitionsResponse(
-        results=[await _grow(ctx, topic, request.validate_only) for topic in request.topics]
+        results=[await _grow(ctx, topic, request.validate_only) async for topic in wanted]
     )
 
 

@@ -1,5 +1,5 @@
 """CreateTopics (19), versions 2–7. Each topic fails or succeeds alone; `validate_only` changes
-nothing.
+nothing. A name that comes twice is refused, and answered once, as in Kafka.
 
 A replication factor above 1 is taken as 1 on this single node, unless `strict.replication` is set.
 Version 5 answers with the topic's configs (KIP-525), 7 with its id.
@@ -20,12 +20,18 @@ from kafkaesque.protocol.messages.create_topics import (
 
 
 async def create_topics(ctx: Context, request: CreateTopicsRequest) -> CreateTopicsResponse:
-    names = [topic.name for topic in request.topics]
+    paced = ctx.broker.slices.paced
+    times_named: dict[str, int] = {}
+    async for topic in paced(request.topics):
+        times_named[topic.name] = times_named.get(topic.name, 0) + 1
     results = []
-    for topic in request.topics:
+    async for topic in paced(request.topics):
+        times = times_named.pop(topic.name, 0)
+        if not times:
+            continue
         try:
-            if names.count(topic.name) > 1:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, f"{topic.name} is named twice")
+            if times > 1:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
             results.append(await _create(ctx, topic, request.validate_only))
         except KafkaError as error:
             results.append(

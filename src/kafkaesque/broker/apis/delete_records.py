@@ -19,17 +19,13 @@ Deleted = list[tuple[Partition, DeleteRecordsPartitionResult]]
 
 async def delete_records(ctx: Context, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
     deleted: Deleted = []
-    response = DeleteRecordsResponse(
-        topics=[
-            DeleteRecordsTopicResult(
-                name=topic.name,
-                partitions=[
-                    _delete(ctx, topic.name, wanted, deleted) for wanted in topic.partitions
-                ],
-            )
-            for topic in request.topics
+    response = DeleteRecordsResponse()
+    async for topic in ctx.broker.slices.paced(request.topics):
+        results = [
+            _delete(ctx, topic.name, wanted, deleted)
+            async for wanted in ctx.broker.slices.paced(topic.partitions)
         ]
-    )
+        response.topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=results))
     storage = ctx.broker.storage
     await storage.checkpoint_log_starts()
     for partition, result in deleted:

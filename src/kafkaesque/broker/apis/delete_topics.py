@@ -16,9 +16,8 @@ from kafkaesque.protocol.messages.delete_topics import (
 
 async def delete_topics(ctx: Context, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
     named = [DeleteTopicState(name=name) for name in request.topic_names]
-    return DeleteTopicsResponse(
-        responses=[await _delete(ctx, topic) for topic in named + request.topics]
-    )
+    wanted = ctx.broker.slices.paced(named + request.topics)
+    return DeleteTopicsResponse(responses=[await _delete(ctx, topic) async for topic in wanted])
 
 
 async def _delete(ctx: Context, wanted: DeleteTopicState) -> DeletableTopicResult:

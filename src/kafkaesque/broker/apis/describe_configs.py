@@ -6,7 +6,8 @@ otherwise.
 - Client metrics: nobody subscribes to any. Groups have no settings of their own.
 - Version 3 adds types and documentation (KIP-569).
 
-A resource that is named twice is described once: a short request must not get an endless answer.
+A resource that is named a thousand times is described once, and a response has an end: what would
+not fit into it is refused, to be asked for again.
 """
 
 from kafkaesque.broker.apis.config_entries import (
@@ -17,7 +18,6 @@ from kafkaesque.broker.apis.config_entries import (
     topic_configs,
 )
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.apis.pacing import Pace
 from kafkaesque.broker.config import NODE_ID
 from kafkaesque.broker.metadata import Resource
 from kafkaesque.broker.topics import check_topic_name
@@ -30,32 +30,33 @@ from kafkaesque.protocol.messages.describe_configs import (
     DescribeConfigsResult,
 )
 
-_PER_TURN = 20
-"""Each comes to dozens of settings: together a few milliseconds."""
+_MAX_CONFIGS = 250_000
+"""In one response: some 30 MB with documentation, the settings of thousands of topics."""
 
 
 async def describe_configs(
     ctx: Context, request: DescribeConfigsRequest
 ) -> DescribeConfigsResponse:
-    resources = {
-        (resource.resource_type, resource.resource_name): resource
-        async for resource in Pace().through(request.resources)
-    }
-    return DescribeConfigsResponse(
-        results=[
-            _describe(ctx, request, resource)
-            async for resource in Pace(_PER_TURN).through(resources.values())
-        ]
-    )
+    results: dict[tuple[int, str], DescribeConfigsResult] = {}
+    room = _MAX_CONFIGS
+    async for resource in ctx.broker.slices.paced(request.resources):
+        key = (resource.resource_type, resource.resource_name)
+        if key not in results:
+            results[key] = _describe(ctx, request, resource, room)
+            room -= len(results[key].configs)
+    return DescribeConfigsResponse(results=list(results.values()))
 
 
 def _describe(
-    ctx: Context, request: DescribeConfigsRequest, resource: DescribeConfigsResource
+    ctx: Context, request: DescribeConfigsRequest, resource: DescribeConfigsResource, room: int
 ) -> DescribeConfigsResult:
     result = DescribeConfigsResult(
         resource_type=resource.resource_type, resource_name=resource.resource_name
     )
     try:
+        if room <= 0:
+            message = f"{_MAX_CONFIGS} settings are all that one response holds: ask for the rest"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, message)
         configs = _configs(ctx, resource.resource_type, resource.resource_name)
     except KafkaError as error:
         result.error_code, result.error_message = error.code, error.message

@@ -4,6 +4,7 @@ there is. From version 2 on also how far compacted partitions are compacted.
 
 import shutil
 from collections.abc import Iterable
+from functools import partial
 
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.topics import Topic
@@ -16,29 +17,32 @@ from kafkaesque.protocol.messages.describe_log_dirs import (
 )
 
 
-def describe_log_dirs(ctx: Context, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
-    wanted: dict[str, Iterable[int]] = {t.name: range(len(t.partitions)) for t in ctx.broker.topics}
+async def describe_log_dirs(
+    ctx: Context, request: DescribeLogDirsRequest
+) -> DescribeLogDirsResponse:
+    wanted = None
     if request.topics is not None:
         wanted = {topic.topic: topic.partitions for topic in request.topics}
-    result = DescribeLogDirsResult(
-        log_dir=ctx.broker.storage.path,
-        topics=[
-            _describe(ctx, topic, wanted[topic.name])
-            for topic in ctx.broker.topics
-            if topic.name in wanted
-        ],
-    )
+    result = DescribeLogDirsResult(log_dir=ctx.broker.storage.path)
+    async for topic in ctx.broker.slices.paced(list(ctx.broker.topics)):
+        if wanted is None:
+            result.topics.append(await _describe(ctx, topic, range(len(topic.partitions))))
+        elif topic.name in wanted:
+            result.topics.append(await _describe(ctx, topic, dict.fromkeys(wanted[topic.name])))
     if ctx.broker.storage.is_durable:
-        usage = shutil.disk_usage(ctx.broker.storage.path)
+        usage = await ctx.broker.disk.run(partial(shutil.disk_usage, ctx.broker.storage.path))
         result.total_bytes, result.usable_bytes = usage.total, usage.free
     return DescribeLogDirsResponse(results=[result])
 
 
-def _describe(ctx: Context, topic: Topic, indexes: Iterable[int]) -> DescribeLogDirsTopic:
+async def _describe(ctx: Context, topic: Topic, indexes: Iterable[int]) -> DescribeLogDirsTopic:
+    count = len(topic.partitions)
     return DescribeLogDirsTopic(
         name=topic.name,
         partitions=[
-            _partition(ctx, topic, index) for index in indexes if 0 <= index < len(topic.partitions)
+            _partition(ctx, topic, index)
+            async for index in ctx.broker.slices.paced(indexes)
+            if 0 <= index < count
         ],
     )
 

@@ -4,6 +4,10 @@
 Java's admin client asks this before it falls back to Metadata.
 """
 
+from collections.abc import Iterable
+from heapq import merge
+from itertools import islice
+
 from kafkaesque.broker.apis.authorized_operations import TOPIC_OPERATIONS
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.config import NODE_ID
@@ -19,16 +23,16 @@ from kafkaesque.protocol.messages.describe_topic_partitions import (
 )
 
 _MAX_PARTITIONS = 2000
+_SORTED_AT_ONCE = 1000
 
 
-def describe_topic_partitions(
+async def describe_topic_partitions(
     ctx: Context, request: DescribeTopicPartitionsRequest
 ) -> DescribeTopicPartitionsResponse:
-    names = sorted({topic.name for topic in request.topics} or {t.name for t in ctx.broker.topics})
     cursor = request.cursor or Cursor()
     room = max(1, min(request.response_partition_limit, _MAX_PARTITIONS))
     response = DescribeTopicPartitionsResponse()
-    for name in names:
+    async for name in ctx.broker.slices.paced(await _sorted_names(ctx, request)):
         if name < cursor.topic_name:
             continue
         first = cursor.partition_index if name == cursor.topic_name else 0
@@ -42,6 +46,18 @@ def describe_topic_partitions(
             response.next_cursor = Cursor(topic_name=name, partition_index=more)
             break
     return response
+
+
+async def _sorted_names(ctx: Context, request: DescribeTopicPartitionsRequest) -> Iterable[str]:
+    """Each once. Sorted in parts: a hundred thousand at once would take too long."""
+    paced = ctx.broker.slices.paced
+    names = dict.fromkeys([topic.name async for topic in paced(request.topics)])
+    if not names:
+        names = dict.fromkeys([topic.name async for topic in paced(list(ctx.broker.topics))])
+    left = iter(names)
+    starts = paced(range(0, len(names), _SORTED_AT_ONCE))
+    parts = [sorted(islice(left, _SORTED_AT_ONCE)) async for _ in starts]
+    return merge(*parts)
 
 
 def _describe(

@@ -6,9 +6,13 @@ record with the largest timestamp (KIP-734, version 7), −4 earliest on this di
 −1: no such record, and no error.
 """
 
+from functools import partial
+from time import perf_counter
+
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.partition import LEADER_EPOCH, Partition, check_leader_epoch
 from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.log.timestamps import Search
 from kafkaesque.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -20,24 +24,23 @@ from kafkaesque.protocol.messages.list_offsets import (
 _LATEST, _EARLIEST, _MAX_TIMESTAMP, _EARLIEST_LOCAL, _LATEST_TIERED = -1, -2, -3, -4, -5
 _NEEDS_VERSION = {_MAX_TIMESTAMP: 7, _EARLIEST_LOCAL: 8, _LATEST_TIERED: 9}
 _NONE = (-1, -1)
+_READ_COMMITTED = 1
+_SECONDS_IN_A_THREAD = 0.005
 
 
-def list_offsets(ctx: Context, request: ListOffsetsRequest) -> ListOffsetsResponse:
-    return ListOffsetsResponse(
-        topics=[
-            ListOffsetsTopicResponse(
-                name=topic.name,
-                partitions=[
-                    _list(ctx, topic.name, wanted, request.isolation_level == 1)
-                    for wanted in topic.partitions
-                ],
-            )
-            for topic in request.topics
+async def list_offsets(ctx: Context, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    paced, committed = ctx.broker.slices.paced, request.isolation_level == _READ_COMMITTED
+    response = ListOffsetsResponse()
+    async for topic in paced(request.topics):
+        partitions = [
+            await _list(ctx, topic.name, wanted, committed)
+            async for wanted in paced(topic.partitions)
         ]
-    )
+        response.topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=partitions))
+    return response
 
 
-def _list(
+async def _list(
     ctx: Context, topic: str, wanted: ListOffsetsPartition, committed: bool
 ) -> ListOffsetsPartitionResponse:
     answer = ListOffsetsPartitionResponse(partition_index=wanted.partition_index)
@@ -46,7 +49,12 @@ def _list(
         partition = ctx.broker.topics.named(topic).partition(wanted.partition_index)
         if ctx.version < _NEEDS_VERSION.get(wanted.timestamp, 0):
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
-        answer.offset, answer.timestamp = _look_up(partition, wanted.timestamp, committed)
+        partition.check_online()
+        limit = partition.last_stable_offset if committed else partition.high_watermark
+        if wanted.timestamp >= 0 or wanted.timestamp == _MAX_TIMESTAMP:
+            answer.offset, answer.timestamp = await _search(ctx, partition, wanted, limit)
+        else:
+            answer.offset = _place(partition, wanted.timestamp, limit)
     except KafkaError as error:
         answer.error_code = error.code
         return answer
@@ -55,15 +63,46 @@ def _list(
     return answer
 
 
-def _look_up(partition: Partition, timestamp: int, committed: bool) -> tuple[int, int]:
-    partition.check_online()
-    limit = partition.last_stable_offset if committed else partition.high_watermark
+def _place(partition: Partition, timestamp: int, limit: int) -> int:
     if timestamp == _LATEST:
-        return limit, -1
-    if timestamp in (_EARLIEST, _EARLIEST_LOCAL):
-        return partition.log.log_start_offset, -1
-    if timestamp == _MAX_TIMESTAMP:
-        return partition.log.offset_of_max_timestamp(limit) or _NONE
-    if timestamp < 0:
-        return _NONE
-    return partition.log.offset_for_timestamp(timestamp, limit) or _NONE
+        return limit
+    return partition.log.log_start_offset if timestamp in (_EARLIEST, _EARLIEST_LOCAL) else -1
+
+
+async def _search(
+    ctx: Context, partition: Partition, wanted: ListOffsetsPartition, limit: int
+) -> tuple[int, int]:
+    """A log whose start moves meanwhile is searched again: its segments may have gone."""
+    log, start = partition.log, -1
+    while True:
+        has_moved, start = start != log.log_start_offset, log.log_start_offset
+        search = (
+            log.search_max_timestamp(limit)
+            if wanted.timestamp == _MAX_TIMESTAMP
+            else log.search_timestamp(wanted.timestamp, limit)
+        )
+        try:
+            return await _steps(ctx, search) or _NONE
+        except KafkaError:
+            partition.check_online()
+            if not has_moved or start == log.log_start_offset:
+                raise
+
+
+async def _steps(ctx: Context, search: Search) -> tuple[int, int] | None:
+    """In a thread, some steps at a time, all searches in turn: flushes need threads, too."""
+    while True:
+        async with ctx.broker.searching:
+            is_over, found = await ctx.broker.disk.run(partial(_some_steps, search))
+        if is_over:
+            return found
+
+
+def _some_steps(search: Search) -> tuple[bool, tuple[int, int] | None]:
+    until = perf_counter() + _SECONDS_IN_A_THREAD
+    while perf_counter() < until:
+        try:
+            next(search)
+        except StopIteration as end:
+            return True, end.value
+    return False, None

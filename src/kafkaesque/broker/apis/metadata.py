@@ -8,7 +8,7 @@
 - Version 10 brings topic ids (KIP-516), 12 asks by id alone.
 """
 
-from collections.abc import Awaitable
+from functools import cache
 
 from kafkaesque.broker.apis.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from kafkaesque.broker.apis.context import Context
@@ -27,39 +27,33 @@ from kafkaesque.protocol.messages.metadata import (
 from kafkaesque.protocol.schema import ZERO_UUID
 
 
-def metadata(
-    ctx: Context, request: MetadataRequest
-) -> MetadataResponse | Awaitable[MetadataResponse]:
-    topics = ctx.broker.topics
+async def metadata(ctx: Context, request: MetadataRequest) -> MetadataResponse:
+    topics, paced = ctx.broker.topics, ctx.broker.slices.paced
     if request.topics is None or (ctx.version == 0 and not request.topics):
-        described = [_describe(topic) for topic in topics if not topic.is_unused]
-        return _response(ctx, request, described)
-    missing = [
-        wanted.name for wanted in request.topics if wanted.name and wanted.name not in topics
-    ]
-    auto_create = ctx.broker.config["auto.create.topics.enable"]
-    if missing and request.allow_auto_topic_creation and auto_create:
-        return _create_first(ctx, request, request.topics, missing)
-    return _response(ctx, request, [_look_up(ctx, wanted) for wanted in request.topics])
+        every = [_describe(topic) async for topic in paced(list(topics)) if not topic.is_unused]
+        return _response(ctx, request, every)
+    # A topic that is named a thousand times is described once, as in Kafka.
+    wanted: dict[tuple[str | None, int], MetadataRequestTopic] = {}
+    async for topic in paced(request.topics):
+        wanted[topic.name, topic.topic_id.int] = topic
+    if request.allow_auto_topic_creation and ctx.broker.config["auto.create.topics.enable"]:
+        async for topic in paced(wanted.values()):
+            if topic.name and topic.name not in topics:
+                await _create(ctx, topic.name)
+    described = [_look_up(ctx, topic) async for topic in paced(wanted.values())]
+    return _response(ctx, request, described)
 
 
-async def _create_first(
-    ctx: Context,
-    request: MetadataRequest,
-    wanted: list[MetadataRequestTopic],
-    missing: list[str],
-) -> MetadataResponse:
-    for name in dict.fromkeys(missing):
-        try:
-            await ctx.broker.topics.create(NewTopic(name))
-        except KafkaError as error:
-            if error.code not in (
-                ErrorCode.TOPIC_ALREADY_EXISTS,
-                ErrorCode.INVALID_TOPIC_EXCEPTION,
-                ErrorCode.KAFKA_STORAGE_ERROR,
-            ):
-                raise
-    return _response(ctx, request, [_look_up(ctx, topic) for topic in wanted])
+async def _create(ctx: Context, name: str) -> None:
+    try:
+        await ctx.broker.topics.create(NewTopic(name))
+    except KafkaError as error:
+        if error.code not in (
+            ErrorCode.TOPIC_ALREADY_EXISTS,
+            ErrorCode.INVALID_TOPIC_EXCEPTION,
+            ErrorCode.KAFKA_STORAGE_ERROR,
+        ):
+            raise
 
 
 def _look_up(ctx: Context, wanted: MetadataRequestTopic) -> MetadataResponseTopic:
@@ -77,16 +71,19 @@ def _describe(topic: Topic) -> MetadataResponseTopic:
         name=topic.name,
         topic_id=topic.id,
         is_internal=topic.is_internal,
-        partitions=[
-            MetadataResponsePartition(
-                partition_index=index,
-                leader_id=NODE_ID,
-                leader_epoch=LEADER_EPOCH,
-                replica_nodes=[NODE_ID],
-                isr_nodes=[NODE_ID],
-            )
-            for index in range(len(topic.partitions))
-        ],
+        partitions=[_partition(index) for index in range(len(topic.partitions))],
+    )
+
+
+@cache
+def _partition(index: int) -> MetadataResponsePartition:
+    """The same of every topic, and never changed: ten thousand of them are one's worth."""
+    return MetadataResponsePartition(
+        partition_index=index,
+        leader_id=NODE_ID,
+        leader_epoch=LEADER_EPOCH,
+        replica_nodes=[NODE_ID],
+        isr_nodes=[NODE_ID],
     )
 
 

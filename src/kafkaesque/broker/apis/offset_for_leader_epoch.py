@@ -17,18 +17,15 @@ from kafkaesque.protocol.messages.offset_for_leader_epoch import (
 )
 
 
-def offset_for_leader_epoch(
+async def offset_for_leader_epoch(
     ctx: Context, request: OffsetForLeaderEpochRequest
 ) -> OffsetForLeaderEpochResponse:
-    return OffsetForLeaderEpochResponse(
-        topics=[
-            OffsetForLeaderTopicResult(
-                topic=topic.topic,
-                partitions=[_end(ctx, topic.topic, wanted) for wanted in topic.partitions],
-            )
-            for topic in request.topics
-        ]
-    )
+    paced = ctx.broker.slices.paced
+    response = OffsetForLeaderEpochResponse()
+    async for topic in paced(request.topics):
+        ends = [_end(ctx, topic.topic, wanted) async for wanted in paced(topic.partitions)]
+        response.topics.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=ends))
+    return response
 
 
 def _end(ctx: Context, topic: str, wanted: OffsetForLeaderPartition) -> EpochEndOffset:

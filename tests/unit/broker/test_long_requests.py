@@ -1,0 +1,117 @@
+"""Requests that name thousands of things: each is answered once, in the order that clients know."""
+
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+from tests.unit.broker.connections import Client, memory_broker
+
+from kafkaesque.broker.broker import Broker
+from kafkaesque.broker.topics import NewTopic
+from kafkaesque.errors import ErrorCode
+from kafkaesque.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from kafkaesque.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+)
+from kafkaesque.protocol.messages.describe_log_dirs import (
+    DescribableLogDirTopic,
+    DescribeLogDirsRequest,
+)
+from kafkaesque.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
+from kafkaesque.protocol.messages.describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
+)
+from kafkaesque.protocol.messages.describe_topic_partitions import (
+    TopicRequest as DescribedTopic,
+)
+from kafkaesque.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+
+TOPIC = 2
+
+
+def with_client(scenario: Callable[[Broker, Client], Coroutine[Any, Any, None]]) -> None:
+    async def main() -> None:
+        broker = await memory_broker()
+        await broker.topics.create(NewTopic("a.b", 2))
+        await scenario(broker, Client(broker))
+        await broker.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("validate_only", [False, True])
+def test_a_topic_that_is_to_be_created_twice_is_refused_once(validate_only: bool) -> None:
+    async def scenario(broker: Broker, client: Client) -> None:
+        names = ["new", "twice", "twice", "a_b", "twice"]
+        topics = [CreatableTopic(name=n, num_partitions=1, replication_factor=1) for n in names]
+        request = CreateTopicsRequest(topics=topics, validate_only=validate_only)
+        answer = await client.call(request, 7)
+        assert [(topic.name, ErrorCode(topic.error_code).name) for topic in answer.topics] == [
+            ("new", "NONE"),
+            ("twice", "INVALID_REQUEST"),
+            ("a_b", "INVALID_TOPIC_EXCEPTION"),
+        ]
+        assert ("new" in broker.topics) is not validate_only
+
+    with_client(scenario)
+
+
+def test_a_name_is_free_again_when_the_topic_that_it_collided_with_is_gone() -> None:
+    async def scenario(broker: Broker, client: Client) -> None:
+        await broker.delete_topic(broker.topics.named("a.b"))
+        await broker.topics.create(NewTopic("a_b", 1))
+        assert "a_b" in broker.topics
+
+    with_client(scenario)
+
+
+def test_a_topic_that_is_asked_for_a_thousand_times_is_described_once() -> None:
+    async def scenario(broker: Broker, client: Client) -> None:
+        wanted = [MetadataRequestTopic(name="a.b")] * 1000
+        metadata = await client.call(MetadataRequest(topics=wanted), 9)
+        assert [(t.name, len(t.partitions)) for t in metadata.topics] == [("a.b", 2)]
+        resources = [DescribeConfigsResource(resource_type=TOPIC, resource_name="a.b")] * 1000
+        configs = await client.call(DescribeConfigsRequest(resources=resources), 4)
+        assert [result.resource_name for result in configs.results] == ["a.b"]
+        asked = TopicRequest(name="a.b", partition_indexes=[1] * 1000)
+        producers = await client.call(DescribeProducersRequest(topics=[asked]), 0)
+        assert [p.partition_index for p in producers.topics[0].partitions] == [1]
+        directory = DescribableLogDirTopic(topic="a.b", partitions=[1] * 1000)
+        dirs = await client.call(DescribeLogDirsRequest(topics=[directory]), 4)
+        assert [p.partition_index for p in dirs.results[0].topics[0].partitions] == [1]
+
+    with_client(scenario)
+
+
+def test_what_one_response_about_settings_cannot_hold_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module = sys.modules["kafkaesque.broker.apis.describe_configs"]
+    monkeypatch.setattr(module, "_MAX_CONFIGS", 1)
+
+    async def scenario(broker: Broker, client: Client) -> None:
+        await broker.topics.create(NewTopic("other", 1))
+        resources = [
+            DescribeConfigsResource(resource_type=TOPIC, resource_name=name)
+            for name in ("a.b", "other")
+        ]
+        first, second = (await client.call(DescribeConfigsRequest(resources=resources), 4)).results
+        assert (first.error_code, bool(first.configs)) == (0, True)
+        assert (second.error_code, second.configs) == (ErrorCode.INVALID_REQUEST, [])
+
+    with_client(scenario)
+
+
+def test_thousands_of_topics_are_described_in_the_order_of_their_names() -> None:
+    async def scenario(broker: Broker, client: Client) -> None:
+        names = [f"topic-{number}" for number in range(3000)]
+        request = DescribeTopicPartitionsRequest(
+            topics=[DescribedTopic(name=name) for name in (*names, *names[:10])]
+        )
+        answer = await client.call(request, 0)
+        assert [topic.name for topic in answer.topics] == sorted(names)
+
+    with_client(scenario)
