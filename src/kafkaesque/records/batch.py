@@ -20,7 +20,13 @@ from typing import NamedTuple
 from crc32c import crc32c
 
 from kafkaesque.errors import ErrorCode, KafkaError
-from kafkaesque.records.compression import MAX_UNCOMPRESSED_BYTES, Codec, compress, decompress
+from kafkaesque.records.compression import (
+    MAX_UNCOMPRESSED_BYTES,
+    Codec,
+    compress,
+    decompress,
+    unpack,
+)
 from kafkaesque.records.record import Record, decode_record, encode_records
 from kafkaesque.types import Buffer
 
@@ -40,8 +46,10 @@ __all__ = [
     "crc_matches",
     "new_batch",
     "payload",
+    "payload_view",
     "read_header",
     "records",
+    "records_in",
     "stamp",
     "stamp_append_time",
 ]
@@ -190,7 +198,11 @@ def records(
     The CRC is the caller's to check.
     """
     header = read_header(buffer, position)
-    data = payload(buffer, position, header, max_size)
+    return records_in(payload(buffer, position, header, max_size), header)
+
+
+def records_in(data: bytes, header: BatchHeader) -> Iterator[Record]:
+    """The records of a batch whose payload is unpacked."""
     at = 0
     previous = header.base_offset - 1
     for _ in range(header.count):
@@ -207,14 +219,24 @@ def records(
 
 def payload(buffer: Buffer, position: int, header: BatchHeader, max_size: int) -> bytes:
     """The records of a batch as they lie there, unpacked."""
+    data = _packed(buffer, position, header)
+    # Compaction leaves headers without records behind; there is nothing to unpack then.
+    return decompress(header.codec, data, max_size) if len(data) else b""
+
+
+def payload_view(buffer: Buffer, header: BatchHeader, max_size: int) -> Buffer:
+    """The same, of the batch at the start of a buffer, without a copy."""
+    data = _packed(buffer, 0, header)
+    return unpack(header.codec, data, max_size) if len(data) else b""
+
+
+def _packed(buffer: Buffer, position: int, header: BatchHeader) -> memoryview:
     end = position + header.size
     if end > len(buffer):
         raise _corrupt(f"a batch lacks its last {end - len(buffer)} bytes")
     if header.count < 0:
         raise _corrupt(f"a batch counts {header.count} records")
-    data = memoryview(buffer)[position + HEADER_SIZE : end]
-    # Compaction leaves headers without records behind; there is nothing to unpack then.
-    return decompress(header.codec, data, max_size) if len(data) else b""
+    return memoryview(buffer)[position + HEADER_SIZE : end]
 
 
 def new_batch(

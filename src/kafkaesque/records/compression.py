@@ -5,9 +5,9 @@ wraps it in xerial's framing, librdkafka sends one raw block. Both are read, xer
 
     82 "SNAPPY" 00 | version 1: int32 | compatible 1: int32 | (block size: int32, raw snappy block)*
 
-LZ4 is the frame format, with independent blocks. Whatever does not unpack, or unpacks to more than
-`max_size`, raises KafkaError(CORRUPT_MESSAGE): the kilobytes of a decompression bomb must not fill
-the memory.
+LZ4 is the frame format, with independent blocks. Whatever does not unpack raises
+KafkaError(CORRUPT_MESSAGE); what unpacks to more than `max_size` raises one that is also a
+TooLargeError: the kilobytes of a decompression bomb must not fill the memory.
 """
 
 import mmap
@@ -28,6 +28,8 @@ _XERIAL_HEADER = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)
 _XERIAL_BLOCK_BYTES = 32 * 1024
 _LZ4_PIECE_BYTES = 128 * 1024
 """It holds the GIL while it compresses: other threads are let in between."""
+_CLAIMS_MORE = "a block claims more"
+_NO_ROOM = ("failed to write whole buffer", _CLAIMS_MORE)
 _LAZY_PAGES = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
 
 
@@ -39,6 +41,28 @@ class Codec(IntEnum):
     SNAPPY = 2
     LZ4 = 3
     ZSTD = 4
+
+
+class TooLargeError(KafkaError):
+    """What was unpacked did not end where it had to."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.CORRUPT_MESSAGE, message)
+
+
+LEAST_RECORD_BYTES = 7
+_BEST_RATIO = {
+    Codec.NONE: 1,
+    Codec.GZIP: 1032,  # 258 bytes in two bits
+    Codec.SNAPPY: 22,  # 64 bytes in three
+    Codec.LZ4: 255,  # as many for each byte of a length
+    Codec.ZSTD: 32_768,  # a block of 128 KB in four bytes
+}
+
+
+def most_records(codec: Codec, size: int) -> int:
+    """How many records so many bytes can hold, at the very most."""
+    return size * _BEST_RATIO[codec] // LEAST_RECORD_BYTES
 
 
 _MODULES = {Codec.GZIP: cramjam.gzip, Codec.LZ4: cramjam.lz4, Codec.ZSTD: cramjam.zstd}
@@ -55,25 +79,32 @@ def compress(codec: Codec, data: Buffer) -> bytes:
 
 
 def decompress(codec: Codec, data: Buffer, max_size: int = MAX_UNCOMPRESSED_BYTES) -> bytes:
+    return bytes(unpack(codec, data, max_size))
+
+
+def unpack(codec: Codec, data: Buffer, max_size: int) -> Buffer:
+    """`decompress` without a copy at the end. In a thread it leaves the others alone: a copy of
+    megabytes would not.
+    """
     try:
         if codec is Codec.NONE:
-            return bytes(data)
+            return data
         if codec is Codec.SNAPPY:
             return _decompress_snappy(memoryview(data), max_size)
         return _decompress_into(_MODULES[codec], data, max_size)
     except cramjam.DecompressionError as error:
-        raise KafkaError(
-            ErrorCode.CORRUPT_MESSAGE,
-            f"{codec.name.lower()} data does not unpack within {max_size} bytes: {error}",
-        ) from None
+        message = f"{codec.name.lower()} data does not unpack within {max_size} bytes: {error}"
+        if str(error) in _NO_ROOM:
+            raise TooLargeError(message) from None
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, message) from None
 
 
-def _decompress_into(module: ModuleType, data: Buffer, max_size: int) -> bytes:
+def _decompress_into(module: ModuleType, data: Buffer, max_size: int) -> memoryview:
     # These formats do not say how much they hold. Fresh pages of a private mapping cost nothing
     # until they are written, so the room may be as large as the bound, and one pass is enough.
-    with mmap.mmap(-1, max_size, flags=_LAZY_PAGES) as room:
-        size = module.decompress_into(data, room)
-        return room[:size]
+    room = mmap.mmap(-1, max_size, flags=_LAZY_PAGES)
+    size = module.decompress_into(data, room)
+    return memoryview(room)[:size]
 
 
 def _compress_lz4(data: Buffer) -> bytes:
@@ -93,15 +124,21 @@ def _compress_xerial(data: memoryview) -> bytes:
     return b"".join(parts)
 
 
-def _decompress_snappy(data: memoryview, max_size: int) -> bytes:
-    if data[: len(_XERIAL_MAGIC)] != _XERIAL_MAGIC:
-        return _decompress_block(data, max_size)
-    parts: list[bytes] = []
-    left = max_size
-    for block in _xerial_blocks(data):
-        parts.append(_decompress_block(block, left))
-        left -= len(parts[-1])
-    return b"".join(parts)
+def _decompress_snappy(data: memoryview, max_size: int) -> Buffer:
+    is_xerial = data[: len(_XERIAL_MAGIC)] == _XERIAL_MAGIC
+    blocks = list(_xerial_blocks(data)) if is_xerial else [data]
+    # A block's own first bytes say how much it unpacks to.
+    sizes = [cramjam.snappy.decompress_raw_len(block) for block in blocks]
+    if sum(sizes) > max_size:
+        raise cramjam.DecompressionError(_CLAIMS_MORE)
+    if not sum(sizes):
+        return b"".join(bytes(cramjam.snappy.decompress_raw(block)) for block in blocks)
+    room = memoryview(mmap.mmap(-1, sum(sizes), flags=_LAZY_PAGES))
+    position = 0
+    for block, size in zip(blocks, sizes, strict=True):
+        cramjam.snappy.decompress_raw_into(block, room[position : position + size])
+        position += size
+    return room
 
 
 def _xerial_blocks(data: memoryview) -> Iterator[memoryview]:
@@ -115,10 +152,3 @@ def _xerial_blocks(data: memoryview) -> Iterator[memoryview]:
             raise cramjam.DecompressionError("a block runs past the end")
         yield data[position : position + size]
         position += size
-
-
-def _decompress_block(block: memoryview, max_size: int) -> bytes:
-    # The block's own first bytes say how much it unpacks to: checked before anything is allocated.
-    if cramjam.snappy.decompress_raw_len(block) > max_size:
-        raise cramjam.DecompressionError("a block claims more")
-    return bytes(cramjam.snappy.decompress_raw(block))

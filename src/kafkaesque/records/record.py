@@ -106,7 +106,7 @@ def decode_headers(data: bytes, at: int, end: int) -> tuple[Headers, int]:
         if key is None:
             raise _corrupt("a header has no key")
         value, at = _decode_bytes(data, at, end)
-        headers.append((key.decode(errors="surrogateescape"), value))
+        headers.append((str(key, "utf-8", "surrogateescape"), value))
     return tuple(headers), at
 
 
