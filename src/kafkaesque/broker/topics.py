@@ -117,6 +117,8 @@ class Topics:
         self._by_name: dict[str, Topic] = {}
         # By the number that an id is: a UUID is slow to hash.
         self._by_id: dict[int, Topic] = {}
+        # `a.b` and `a_b` under `a_b`: they collide.
+        self._by_plain_name: dict[str, set[str]] = {}
         self._creating: set[str] = set()
         self._partition_total = 0
         self._leaving: dict[str, _Leaving] = {}
@@ -233,6 +235,10 @@ class Topics:
     def _leave(self, topic: Topic) -> None:
         del self._by_id[topic.id.int]
         del self._by_name[topic.name]
+        namesakes = self._by_plain_name[_plain(topic.name)]
+        namesakes.discard(topic.name)
+        if not namesakes:
+            del self._by_plain_name[_plain(topic.name)]
         self._partition_total -= len(topic.partitions)
         self._leaving[topic.name] = _Leaving(topic.id, topic.partitions)
         for partition in topic.partitions:
@@ -328,6 +334,7 @@ class Topics:
         """Let clients see a topic, with more partitions, as it is configured by now."""
         topic.partitions += partitions
         self._by_name[topic.name] = topic
+        self._by_plain_name.setdefault(_plain(topic.name), set()).add(topic.name)
         self._by_id[topic.id.int] = topic
         self._configure(topic)
 
@@ -370,13 +377,13 @@ class Topics:
 
     def _check_collision(self, name: str) -> None:
         """`a.b` and `a_b` would have the same metrics in Kafka, which refuses the second."""
-        plain = name.replace(".", "_")
-        if plain == name and "_" not in name:
-            return
-        for other in self._by_name:
-            if other.replace(".", "_") == plain:
-                message = f"Topic '{name}' collides with existing topics: {other}"
-                raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
+        for other in self._by_plain_name.get(_plain(name), ()):
+            message = f"Topic '{name}' collides with existing topics: {other}"
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
+
+
+def _plain(name: str) -> str:
+    return name.replace(".", "_")
 
 
 def _merged(overrides: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
