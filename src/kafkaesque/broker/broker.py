@@ -97,6 +97,7 @@ class Broker:
         )
         self.budget = Budget(config["queued.max.request.bytes"], asyncio.get_running_loop())
         self.slices = Slices()
+        self.searching = asyncio.Lock()
         self.traffic = Traffic()
         self.metadata: Metadata
         self.coordinator: Coordinator
