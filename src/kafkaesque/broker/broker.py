@@ -59,6 +59,7 @@ _REVIVE_SECONDS = 1.0
 _EXPIRE_SECONDS = 60.0
 _TRANSACTION_SECONDS = 0.5
 _SCRATCH_BYTES = 256 * 1024
+_UNPACKED_AT_ONCE = 2
 
 
 def loop_clock(loop: asyncio.AbstractEventLoop) -> Clock:
@@ -98,6 +99,7 @@ class Broker:
         self.budget = Budget(config["queued.max.request.bytes"], asyncio.get_running_loop())
         self.slices = Slices()
         self.searching = asyncio.Lock()
+        self.unpacking = asyncio.Semaphore(_UNPACKED_AT_ONCE)
         self.traffic = Traffic()
         self.metadata: Metadata
         self.coordinator: Coordinator

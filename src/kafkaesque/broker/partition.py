@@ -27,6 +27,7 @@ from kafkaesque.broker.producers import Producers
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.log import Flush, Log, Segment, Slice
 from kafkaesque.records.batch import (
+    HEADER_SIZE,
     NO_TIMESTAMP,
     BatchHeader,
     crc_matches,
@@ -35,7 +36,7 @@ from kafkaesque.records.batch import (
     stamp,
     stamp_append_time,
 )
-from kafkaesque.records.compression import Codec
+from kafkaesque.records.compression import Codec, most_records
 from kafkaesque.records.control import Marker, new_marker, read_marker
 from kafkaesque.types import AbortedTransaction, Buffer, Clock, TopicPartition
 
@@ -43,6 +44,10 @@ LEADER_EPOCH = 0
 """One node leads for ever, and never truncates what was visible: there is one epoch."""
 
 logger = logging.getLogger(__name__)
+
+_MAX_UNPACKED = 32
+"""How many times max.message.bytes a batch may unpack to."""
+_LEAST_MESSAGE_BYTES = 1 << 20
 
 
 class Watcher(Protocol):
@@ -125,7 +130,7 @@ class Partition:
         A retried batch is not appended again: its header comes back with the original offset.
         """
         self.check_online()
-        header = header or self._validated(batch)
+        header = header or self._validated_with_keys(batch)
         if header.producer_id >= 0 and (there := self.producers.check(header)):
             return header._replace(base_offset=there.base_offset, max_timestamp=there.append_time)
         now_ms = self._clock()
@@ -285,7 +290,23 @@ class Partition:
         for watcher in tuple(self._watchers):
             watcher.wake()
 
-    def _validated(self, batch: memoryview) -> BatchHeader:
+    def _validated_with_keys(self, batch: memoryview) -> BatchHeader:
+        header = self.validated(batch)
+        if self.config.compacted:
+            keyless = [i for i, record in enumerate(records(batch)) if record.key is None]
+            if keyless:
+                raise KeylessRecordsError(keyless)
+        return header
+
+    @property
+    def max_unpacked_bytes(self) -> int:
+        """What a batch may come to where the broker opens it."""
+        return _MAX_UNPACKED * max(self.config.max_message_bytes, _LEAST_MESSAGE_BYTES)
+
+    def validated(self, batch: memoryview) -> BatchHeader:
+        """The header of a batch that could be appended now, as far as can be told without opening
+        it.
+        """
         header = read_header(batch) if batch else None
         if header is None or header.size != len(batch):
             message = "a produce request carries exactly one whole record batch"
@@ -298,10 +319,6 @@ class Partition:
         if not crc_matches(batch, 0, header):
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, "the batch's CRC does not match its bytes")
         self._check_header(header)
-        if self.config.compacted:
-            keyless = [i for i, record in enumerate(records(batch)) if record.key is None]
-            if keyless:
-                raise KeylessRecordsError(keyless)
         return header
 
     def _check_header(self, header: BatchHeader) -> None:
@@ -314,6 +331,8 @@ class Partition:
             reason = "a producer id needs an epoch and a sequence"
         elif header.attributes & 7 > Codec.ZSTD:
             reason = f"there is no codec {header.attributes & 7}"
+        elif header.count > most_records(header.codec, header.size - HEADER_SIZE):
+            reason = f"{header.count} records do not fit into {header.size} bytes"
         if reason:
             raise KafkaError(ErrorCode.INVALID_RECORD, reason)
         if not header.is_transactional and self._transactions.is_open(header.producer_id):
