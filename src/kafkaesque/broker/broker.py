@@ -27,7 +27,6 @@ from kafkaesque.broker.disk import Disk
 from kafkaesque.broker.fetch_sessions import FetchSessions
 from kafkaesque.broker.metadata import Metadata
 from kafkaesque.broker.partition import Watcher
-from kafkaesque.broker.recompression import Recompression
 from kafkaesque.broker.slices import Slices
 from kafkaesque.broker.state_log import StateLog
 from kafkaesque.broker.storage import DiskStorage, MemoryStorage, Storage
@@ -84,7 +83,6 @@ class Broker:
         self.fetch_sessions = FetchSessions(
             config["max.incremental.fetch.session.cache.slots"], self.monotonic
         )
-        self.recompression = Recompression(disk)
         self.long_polls: set[Watcher] = set()
         self.listeners: list[Listener] = []
         """Where server.py takes connections for it, as they are bound."""

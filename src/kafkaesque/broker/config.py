@@ -48,6 +48,11 @@ class TopicConfig:
     def compacted(self) -> bool:
         return "compact" in self.cleanup_policy
 
+    @property
+    def opens_batches(self) -> bool:
+        """Whether it matters to the topic what is inside of a batch."""
+        return self.codec is not None or "compact" in self.cleanup_policy
+
     def log_of(self, partition: TopicPartition) -> LogConfig:
         """What one partition's log goes by: not all of them seal a segment at the same moment."""
         jitter_ms = min(self.segment_jitter_ms, self.log.segment_ms)
@@ -82,8 +87,6 @@ class Config:
 
     static: dict[str, str]
     dynamic: dict[str, str] = field(default_factory=dict)
-    recompresses: bool = False
-    """Whether a topic may have a codec of its own: if none ever had, Produce need not look."""
     _parsed: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -117,8 +120,6 @@ class Config:
         segment_ms = value["segment.ms"]
         if "compact" in value["cleanup.policy"]:
             segment_ms = min(segment_ms, longest_ms)
-        codec = _codec(value["compression.type"])
-        self.recompresses |= codec is not None
         return TopicConfig(
             log=LogConfig(
                 segment_bytes=value["segment.bytes"],
@@ -138,7 +139,7 @@ class Config:
             timestamp_before_max_ms=value["message.timestamp.before.max.ms"],
             timestamp_after_max_ms=value["message.timestamp.after.max.ms"],
             write_caching=value["write.caching"] and not _asks_for_flushes(overrides),
-            codec=codec,
+            codec=_codec(value["compression.type"]),
             segment_jitter_ms=value["segment.jitter.ms"],
         )
 

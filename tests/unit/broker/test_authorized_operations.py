@@ -1,5 +1,6 @@
 """Without an authorizer a client may do everything, and is told so where it asks (KIP-430)."""
 
+import asyncio
 from collections.abc import Iterator
 from uuid import UUID
 
@@ -15,11 +16,7 @@ from kafkaesque.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     TopicRequest,
 )
-from kafkaesque.protocol.messages.metadata import (
-    MetadataRequest,
-    MetadataRequestTopic,
-    MetadataResponse,
-)
+from kafkaesque.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 
 NOT_ASKED = -(2**31)
 OF_TOPIC = 0b1101_1111_1000
@@ -50,8 +47,7 @@ def test_those_in_metadata(
         include_cluster_authorized_operations=asked,
         include_topic_authorized_operations=asked,
     )
-    answer = metadata(context(broker, 3, 9), request)
-    assert isinstance(answer, MetadataResponse)
+    answer = asyncio.run(metadata(context(broker, 3, 9), request))
     assert answer.cluster_authorized_operations == (OF_CLUSTER if asked else NOT_ASKED)
     (topic,) = answer.topics
     assert topic.topic_authorized_operations == (OF_TOPIC if asked else NOT_ASKED)
@@ -65,8 +61,7 @@ def test_those_of_a_topic_that_is_not_there(broker: Broker) -> None:
     request = MetadataRequest(
         topics=wanted, allow_auto_topic_creation=False, include_topic_authorized_operations=True
     )
-    answer = metadata(context(broker, 3, 12), request)
-    assert isinstance(answer, MetadataResponse)
+    answer = asyncio.run(metadata(context(broker, 3, 12), request))
     told = [topic.topic_authorized_operations for topic in answer.topics]
     assert told == [OF_TOPIC, NOT_ASKED]
 
@@ -75,5 +70,5 @@ def test_those_of_described_partitions_are_told_unasked(broker: Broker) -> None:
     request = DescribeTopicPartitionsRequest(
         topics=[TopicRequest(name="t"), TopicRequest(name="missing")]
     )
-    answer = describe_topic_partitions(context(broker, 75, 0), request)
+    answer = asyncio.run(describe_topic_partitions(context(broker, 75, 0), request))
     assert [topic.topic_authorized_operations for topic in answer.topics] == [OF_TOPIC] * 2

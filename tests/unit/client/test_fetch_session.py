@@ -182,7 +182,8 @@ def resolved(
     request: FetchRequest, sessions: FetchSessions
 ) -> tuple[FetchResponse, Session | None]:
     try:
-        found = sessions.resolve(request)
+        found = sessions.resolve(request, ("127.0.0.1", None))
     except KafkaError as error:
         return FetchResponse(error_code=error.code), None
+    found.take(request)
     return FetchResponse(session_id=found.id), found

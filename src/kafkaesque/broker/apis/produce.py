@@ -1,13 +1,13 @@
 """Produce (0), versions 0–13. The ordered stage appends; the waiting stage answers when it is
 durable.
 
-- acks=0 gets no response; acks=1 is answered when appended; acks=all when on disk, or, with
-  write.caching, at once.
+- acks=0 gets no response, and an error closes its connection: there is no other way to tell. acks=1
+  is answered when appended; acks=all when on disk, or, with write.caching, at once.
 - Each partition fails or succeeds alone.
+- Batches of compacted topics, and of topics with a codec of their own, may have to be opened first
+  (opened_batches.py). What follows on the connection waits for that.
 - A batch of a transaction is let in if its partition is part of the transaction; from version 12 on
   it becomes so by that (KIP-890).
-- Batches for a topic with a codec of its own are packed anew first, in a thread, and appended in
-  the order in which they came (recompression.py).
 - Versions 0–2 carry message formats before record batches and are refused with UNSUPPORTED_VERSION.
   They are advertised nevertheless: without them librdkafka silently stops compressing.
 - Version 7 allows zstd (KIP-110), 8 names the records at fault (KIP-467), 13 names topics by id
@@ -15,12 +15,12 @@ durable.
 """
 
 import asyncio
-from collections.abc import Awaitable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Awaitable
+from typing import NamedTuple
 
 from kafkaesque.broker.apis.context import Context
+from kafkaesque.broker.apis.opened_batches import must_be_opened, opened
 from kafkaesque.broker.partition import KeylessRecordsError, Partition
-from kafkaesque.broker.recompression import Place
 from kafkaesque.broker.topics import Topic
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.protocol.messages.produce import (
@@ -32,130 +32,131 @@ from kafkaesque.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from kafkaesque.records.batch import HEADER_SIZE, read_header
+from kafkaesque.records.batch import BatchHeader, read_header
 from kafkaesque.records.compression import Codec
 
 _ATTRIBUTES = 22
 _TRANSACTIONAL = 0x10
-_CODEC = 0b111
-_ZSTD_FROM = 7
 _ABORTABLE_FROM = 11
 _ADDS_FROM = 12
 _ZSTD = bytes([Codec.ZSTD])
+_ZSTD_FROM = 7
+_MANY_PARTITIONS = 128
 
 Waiting = list[tuple[PartitionProduceResponse, "asyncio.Future[None]"]]
+
+
+class _Part(NamedTuple):
+    """What a request has for one partition, and what it is answered."""
+
+    topic: TopicProduceData
+    data: PartitionProduceData
+    answer: PartitionProduceResponse
 
 
 def produce(
     ctx: Context, request: ProduceRequest
 ) -> ProduceResponse | Awaitable[ProduceResponse | None] | None:
-    if ctx.broker.config.recompresses:
-        partitions = _partitions(ctx, request)
-        if any(map(ctx.broker.recompression.concerns, partitions.values())):
-            return _repack_first(ctx, request, partitions)
-    return _append_all(ctx, request, {})
-
-
-def _repack_first(
-    ctx: Context, request: ProduceRequest, partitions: dict[int, Partition]
-) -> Awaitable[ProduceResponse | None]:
-    for data in _batches(request):
-        # The bytes lie in a buffer that the next request is read into.
-        data.records = bytearray(data.records or b"")
-    place = ctx.broker.recompression.enter(set(partitions.values()))
-    return _append_repacked(ctx, request, partitions, place)
-
-
-async def _append_repacked(
-    ctx: Context, request: ProduceRequest, partitions: dict[int, Partition], place: Place
-) -> ProduceResponse | None:
-    try:
-        refused: dict[int, KafkaError] = {}
-        for data in _batches(request):
-            if id(data) in partitions:
-                await _repack(ctx, data, partitions[id(data)], refused)
-        await place.turn()
-        answer = _append_all(ctx, request, refused)
-    finally:
-        place.leave()
-    return await answer if isinstance(answer, Awaitable) else answer
-
-
-async def _repack(
-    ctx: Context, data: PartitionProduceData, partition: Partition, refused: dict[int, KafkaError]
-) -> None:
-    codec, records = partition.config.codec, memoryview(data.records or b"")
-    if codec is None or not _can_be_repacked(ctx.version, partition, records):
-        return
-    try:
-        data.records = await ctx.broker.recompression.repack(records, codec)
-    except KafkaError as error:
-        refused[id(data)] = error
-
-
-def _can_be_repacked(version: int, partition: Partition, records: memoryview) -> bool:
-    """What cannot is appended or refused as it is, when its turn comes."""
-    if not HEADER_SIZE <= len(records) <= partition.config.max_message_bytes:
-        return False
-    codec = records[_ATTRIBUTES] & _CODEC
-    return codec != partition.config.codec and codec <= _last_codec(version)
-
-
-def _last_codec(version: int) -> Codec:
-    return Codec.LZ4 if version < _ZSTD_FROM else Codec.ZSTD
-
-
-def _partitions(ctx: Context, request: ProduceRequest) -> dict[int, Partition]:
-    """Where each batch goes, by its identity: those that go somewhere."""
-    partitions = {}
-    for topic in request.topic_data:
-        for data in topic.partition_data:
-            with suppress(KafkaError):
-                found = ctx.broker.topics.find(topic.name, topic.topic_id)
-                partitions[id(data)] = found.partition(data.index)
-    return partitions
-
-
-def _batches(request: ProduceRequest) -> Iterator[PartitionProduceData]:
-    for topic in request.topic_data:
-        yield from topic.partition_data
-
-
-def _append_all(
-    ctx: Context, request: ProduceRequest, refused: Mapping[int, KafkaError]
-) -> ProduceResponse | Awaitable[ProduceResponse] | None:
     waiting: Waiting = []
+    later: list[_Part] = []
+    count = 0
+    for topic in request.topic_data:
+        count += len(topic.partition_data)
+    many = count > _MANY_PARTITIONS
     response = ProduceResponse(
         responses=[
-            _append_topic(ctx, request, topic, refused, waiting) for topic in request.topic_data
+            _append_topic(ctx, request, topic, waiting, later, many) for topic in request.topic_data
         ]
     )
+    if later:
+        ctx.alone = True
+        return _produce_in_slices(ctx, request, response, waiting, later)
     if request.acks == 0:
+        _close_on_error(response)
         return None
     if waiting:
         return _Acknowledgement(response, waiting, request.timeout_ms).answer
     return response
 
 
+async def _produce_in_slices(
+    ctx: Context,
+    request: ProduceRequest,
+    response: ProduceResponse,
+    waiting: Waiting,
+    later: list[_Part],
+) -> ProduceResponse | None:
+    async for part in ctx.broker.slices.paced(later):
+        try:
+            await _append_later(ctx, request, part, waiting)
+        except KafkaError as error:
+            _refuse(part.answer, error)
+    if request.acks == 0:
+        _close_on_error(response)
+        return None
+    if waiting:
+        return await _Acknowledgement(response, waiting, request.timeout_ms).answer
+    return response
+
+
+def _close_on_error(response: ProduceResponse) -> None:
+    for topic in response.responses:
+        for answer in topic.partition_responses:
+            if answer.error_code:
+                code = ErrorCode(answer.error_code).name
+                name = topic.name or topic.topic_id
+                raise ConnectionAbortedError(f"{code} for {name}-{answer.index} with acks=0")
+
+
 def _append_topic(
     ctx: Context,
     request: ProduceRequest,
     data: TopicProduceData,
-    refused: Mapping[int, KafkaError],
     waiting: Waiting,
+    later: list[_Part],
+    many: bool,
 ) -> TopicProduceResponse:
     answers = []
     for partition in data.partition_data:
         answer = PartitionProduceResponse(index=partition.index, base_offset=-1)
         answers.append(answer)
+        if many:
+            later.append(_Part(data, _kept(partition), answer))
+            continue
         try:
-            if id(partition) in refused:
-                raise refused[id(partition)]
             topic = ctx.broker.topics.find(data.name, data.topic_id)
-            _append(ctx, request, topic, partition, answer, waiting)
+            if topic.config.opens_batches and _must_be_opened(ctx, topic, partition):
+                later.append(_Part(data, _kept(partition), answer))
+            else:
+                _append(ctx, request, topic, partition, answer, waiting)
         except KafkaError as error:
             _refuse(answer, error)
     return TopicProduceResponse(name=data.name, topic_id=data.topic_id, partition_responses=answers)
+
+
+def _must_be_opened(ctx: Context, topic: Topic, data: PartitionProduceData) -> bool:
+    return must_be_opened(topic.config, ctx.version, memoryview(data.records or b""))
+
+
+def _kept(data: PartitionProduceData) -> PartitionProduceData:
+    """The bytes that it was read from are needed for the next read."""
+    return PartitionProduceData(index=data.index, records=bytearray(data.records or b""))
+
+
+async def _append_later(
+    ctx: Context, request: ProduceRequest, part: _Part, waiting: Waiting
+) -> None:
+    topic = ctx.broker.topics.find(part.topic.name, part.topic.topic_id)
+    header = None
+    if topic.config.opens_batches:
+        partition = topic.partition(part.data.index)
+        records = memoryview(part.data.records or b"")
+        _check_request(ctx.version, request.acks, topic, records)
+        part.data.records = records = await opened(ctx, partition, ctx.version, records)
+        # Meanwhile the topic may have been deleted, and the partition may take something else.
+        topic = ctx.broker.topics.find(part.topic.name, part.topic.topic_id)
+        header = topic.partition(part.data.index).validated(records)
+    _append(ctx, request, topic, part.data, part.answer, waiting, header)
 
 
 def _append(
@@ -165,6 +166,7 @@ def _append(
     data: PartitionProduceData,
     answer: PartitionProduceResponse,
     waiting: Waiting,
+    header: BatchHeader | None = None,
 ) -> None:
     partition = topic.partition(data.index)
     records = memoryview(data.records or b"")
@@ -172,7 +174,7 @@ def _append(
     if len(records) > _ATTRIBUTES and records[_ATTRIBUTES] & _TRANSACTIONAL:
         _admit(ctx, request, partition, records)
     end_offset = partition.log.end_offset
-    header = partition.append(records)
+    header = partition.append(records, header)
     if header.base_offset >= end_offset:  # Else it was a retry of what is there.
         traffic = ctx.broker.traffic
         traffic.produced_batches += 1

@@ -1,0 +1,160 @@
+"""Produce: what has to be opened is opened within bounds, beside the loop, and in order."""
+
+import asyncio
+import logging
+import struct
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+from crc32c import crc32c
+from tests.unit.broker.connections import Client, memory_broker
+from tests.wire.requests import batch, produce, produce_answer
+
+from kafkaesque.broker.broker import Broker
+from kafkaesque.broker.topics import NewTopic
+from kafkaesque.errors import ErrorCode
+from kafkaesque.protocol.messages.list_groups import ListGroupsRequest
+from kafkaesque.protocol.messages.produce import PartitionProduceData
+from kafkaesque.records.batch import Codec, Record, new_batch
+
+NOW = 1_700_000_000_000
+PACKED = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD]
+
+
+def with_broker(scenario: Callable[[Broker, Client], Coroutine[Any, Any, None]]) -> None:
+    """With a plain topic `t` of 300 partitions, and a compacted one, `c`."""
+
+    async def main() -> None:
+        broker = await memory_broker()
+        await broker.topics.create(NewTopic("t", 300))
+        await broker.topics.create(NewTopic("c", 1, {"cleanup.policy": "compact"}))
+        await scenario(broker, Client(broker))
+        await broker.close()
+
+    asyncio.run(main())
+
+
+def keyed(
+    values: list[bytes], codec: Codec = Codec.NONE, key: bytes | None = b"k", sequence: int = -1
+) -> bytearray:
+    records = [Record(i, NOW, key, value, ()) for i, value in enumerate(values)]
+    producer_id = 5 if sequence >= 0 else -1
+    return new_batch(
+        records,
+        codec=codec,
+        producer_id=producer_id,
+        producer_epoch=min(producer_id, 0),
+        base_sequence=sequence,
+    )
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.LZ4, Codec.ZSTD])
+def test_a_bomb_for_a_compacted_topic_is_refused(codec: Codec) -> None:
+    async def scenario(broker: Broker, client: Client) -> None:
+        bomb = keyed([bytes(35 << 20)], codec)
+        answer = produce_answer(await client.call(produce("c", 0, bomb), 9))
+        assert answer.error_code == ErrorCode.MESSAGE_TOO_LARGE
+        assert "unpacks to more than" in (answer.error_message or "")
+        assert broker.topics.named("c").partition(0).log.end_offset == 0
+
+    with_broker(scenario)
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, *PACKED])
+def test_what_a_compacted_topic_takes_is_appended_in_the_order_of_sending(codec: Codec) -> None:
+    async def scenario(broker: Broker, client: Client) -> None:
+        for number in range(5):
+            client.queue(produce("c", 0, keyed([bytes(50_000)], codec, sequence=number)), 9)
+        client.queue(ListGroupsRequest(), 4)
+        client.flush()
+        answers: list[Any] = []
+        while len(answers) < 6:
+            answers += client.answers()
+            await asyncio.sleep(0)
+        offsets = [produce_answer(answer).base_offset for answer in answers[:5]]
+        assert offsets == [0, 1, 2, 3, 4]
+
+    with_broker(scenario)
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, *PACKED])
+def test_keyless_records_of_a_large_batch_are_named_but_not_all(codec: Codec) -> None:
+    async def scenario(broker: Broker, client: Client) -> None:
+        large = keyed([b"v" * 20] * 3000, codec, key=None)
+        answer = produce_answer(await client.call(produce("c", 0, large), 9))
+        assert answer.error_code == ErrorCode.INVALID_RECORD
+        assert [error.batch_index for error in answer.record_errors] == list(range(1000))
+
+    with_broker(scenario)
+
+
+def test_a_topic_that_is_deleted_while_its_batch_is_looked_through_gets_nothing() -> None:
+    async def scenario(broker: Broker, client: Client) -> None:
+        client.send(produce("c", 0, keyed([bytes(100)] * 3000, Codec.GZIP)), 9)
+        partition = broker.topics.named("c").partition(0)
+        await broker.delete_topic(broker.topics.named("c"))
+        answers: list[Any] = []
+        while not answers:
+            answers += client.answers()
+            await asyncio.sleep(0)
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert produce_answer(answers[0]).error_code == unknown
+        assert partition.log.end_offset == 0
+
+    with_broker(scenario)
+
+
+def test_hundreds_of_partitions_are_each_appended_to_once() -> None:
+    async def scenario(broker: Broker, client: Client) -> None:
+        request = produce("t", 0, batch([b"v"]))
+        request.topic_data[0].partition_data = [
+            PartitionProduceData(index=n, records=batch([b"v"])) for n in range(301)
+        ]
+        (topic,) = (await client.call(request, 9)).responses
+        codes = [answer.error_code for answer in topic.partition_responses]
+        assert codes == [0] * 300 + [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+        ends = {partition.log.end_offset for partition in broker.topics.named("t").partitions}
+        assert ends == {1}
+
+    with_broker(scenario)
+
+
+@pytest.mark.parametrize("name", ["no-such-topic", "__consumer_offsets"])
+def test_an_error_without_acknowledgement_closes_the_connection(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(broker: Broker, client: Client) -> None:
+        client.send(produce("t", 0, batch([b"v"]), acks=0), 9)
+        assert not client.wire.is_closed
+        with caplog.at_level(logging.WARNING):
+            client.send(produce(name, 0, batch([b"v"]), acks=0), 9)
+        assert client.wire.is_closed
+        assert f"{name}-0 with acks=0" in caplog.text
+
+    with_broker(scenario)
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4])
+def test_more_records_than_the_bytes_can_hold_are_refused(codec: Codec) -> None:
+    async def scenario(broker: Broker, client: Client) -> None:
+        liar = batch([b"v"], codec=codec)
+        struct.pack_into(">i", liar, 23, 2**31 - 2)
+        struct.pack_into(">i", liar, 57, 2**31 - 1)
+        struct.pack_into(">I", liar, 17, crc32c(bytes(liar[21:])))
+        answer = produce_answer(await client.call(produce("t", 0, liar), 9))
+        assert answer.error_code == ErrorCode.INVALID_RECORD
+        assert "do not fit" in (answer.error_message or "")
+
+    with_broker(scenario)
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, *PACKED])
+def test_as_many_records_as_can_be_are_taken(codec: Codec) -> None:
+    async def scenario(broker: Broker, client: Client) -> None:
+        records = [Record(i, NOW, None, None, ()) for i in range(60)]
+        smallest = new_batch(records, codec=codec)
+        answer = produce_answer(await client.call(produce("t", 0, smallest), 9))
+        assert answer.error_code == 0
+
+    with_broker(scenario)
