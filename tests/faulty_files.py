@@ -16,8 +16,8 @@ class FaultyFiles(OsFiles):
     """Set a fault, and unset it again: no room, no room for a new name, no fsync, a slow rename.
 
     `unwritable` is a part of the paths that cannot be opened; `read_bytes` is by path. `broken`
-    has, by operation (pwrite, sync, rename, remove, remove_tree, sync_directory), a part of the
-    paths for which it fails with EIO.
+    has, by operation (open, pwrite, sync, rename, remove, remove_tree, sync_directory), a part of
+    the paths for which it fails with EIO.
     """
 
     def __init__(self) -> None:
@@ -32,6 +32,7 @@ class FaultyFiles(OsFiles):
         self.read_bytes: dict[str, int] = {}
 
     def open(self, path: str, *, create: bool = False) -> File:
+        self.check("open", path)
         if self.unwritable and self.unwritable in path:
             raise _no_space()
         if create and not os.path.exists(path):

@@ -32,7 +32,6 @@ class Worker:
         ecosystem_program("NumbersConnector", classes)
         self._url = f"http://127.0.0.1:{free_port()}"
         settings = {
-            "bootstrap.servers": bootstrap,
             "group.id": "workers",
             "listeners": self._url,
             "exactly.once.source.support": "enabled",
@@ -41,6 +40,7 @@ class Worker:
             "session.timeout.ms": "6000",
             "heartbeat.interval.ms": "1000",
         }
+        settings["bootstrap.servers"] = bootstrap
         for what in ("config", "offset", "status"):
             settings[f"{what}.storage.topic"] = f"connect-{what}"
             settings[f"{what}.storage.replication.factor"] = "1"

@@ -189,7 +189,8 @@ class DiskStorage:
 
     def restore(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition:
         """Open, at start, a partition that is known to clients. One without a record may have no
-        directory yet: if a full disk has no room for it, it is offline until there is some.
+        directory yet: if a full disk has no room for it, it is offline until there is some. So is
+        one of which the disk does not tell whose it is.
         """
         is_there = name in self._on_disk
         try:
@@ -206,6 +207,9 @@ class DiskStorage:
             return partition
 
     def _open(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Log:
+        if name in self._directory.unreadable:
+            self._on_disk[name] = self._directory.topic_id(name)
+            self._directory.unreadable.discard(name)
         known = name in self._on_disk
         if known and self._is_stale(name, topic_id, self._on_disk.pop(name)):
             logger.warning("%s belongs to a topic that was deleted: removed", name)

@@ -58,6 +58,8 @@ class DataDirectory:
         self._recovery_points = self._checkpoint(_RECOVERY_POINTS)
         self._log_starts = self._checkpoint(_LOG_START_OFFSETS)
         self._cleaned = self._checkpoint(_CLEANED_OFFSETS)
+        self.unreadable: set[TopicPartition] = set()
+        """Partitions of which it could not be read whose they are."""
         self.deleted: set[str] = set()
         """Partitions that were put aside, and are not removed yet."""
         self.was_clean = files.exists(self._at(_CLEAN_MARKER))
@@ -119,13 +121,16 @@ class DataDirectory:
             partition = _partition(name)
             if partition is not None and self._files.is_directory(self._at(name)):
                 try:
-                    data = read_whole(self._files, self._metadata(partition))
+                    found[partition] = self.topic_id(partition)
                 except OSError as error:
                     # It has an id, so it may hold what was promised: nobody may take its place.
                     self.repairs.append(f"{self._metadata(partition)}: {error.strerror}")
-                    continue
-                found[partition] = parse_topic_id(data) if data is not None else None
+                    self.unreadable.add(partition)
         return found
+
+    def topic_id(self, partition: TopicPartition) -> UUID | None:
+        data = read_whole(self._files, self._metadata(partition))
+        return parse_topic_id(data) if data is not None else None
 
     def create_partition(self, partition: TopicPartition, topic_id: UUID) -> DiskSegments:
         """Its directory is durable with the first flush of its log, and not before.

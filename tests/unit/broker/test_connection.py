@@ -15,6 +15,7 @@ from kafkaesque.broker.topics import NewTopic
 from kafkaesque.broker.turn import Turn
 from kafkaesque.log.memory import MemorySlice
 from kafkaesque.log.slices import KnownSlice
+from kafkaesque.protocol.messages.describe_cluster import DescribeClusterRequest
 from kafkaesque.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from kafkaesque.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafkaesque.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
@@ -171,7 +172,7 @@ def test_small_requests_get_through_when_the_budget_is_used_up() -> None:
     async def scenario(broker: Broker) -> None:
         broker.budget.used = broker.budget.limit
         client, producer = Client(broker), Client(broker)
-        client.send(ListGroupsRequest(), 4)
+        client.send(DescribeClusterRequest(), 2)
         assert len(client.answers()) == 1
         producer.send(produce("t", 0, batch([bytes(100_000)])), 9)
         assert (producer.answers(), producer.wire.reads) == ([], False)
@@ -236,7 +237,7 @@ def test_thousands_of_requests_in_one_read_leave_room_for_others(
         monkeypatch.setattr(Turn, "is_spent", lambda turn, now: True)
         client = Client(broker)
         for _ in range(5):
-            client.queue(ListGroupsRequest(), 4)
+            client.queue(DescribeClusterRequest(), 2)
         client.flush()
         assert len(client.answers()) == 1
         while not client.wire.reads:
@@ -322,7 +323,7 @@ def test_who_comes_when_there_is_no_room_is_let_in_when_there_is() -> None:
         await settled()
         first.cut()
         third = Client(broker)
-        third.send(ListGroupsRequest(), 4)
+        third.send(DescribeClusterRequest(), 2)
         assert len(third.answers()) == 1
 
     with_broker(scenario, {"max.connections": "1"})

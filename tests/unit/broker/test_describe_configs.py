@@ -4,6 +4,7 @@ How topics' settings take effect is in tests/e2e/test_settings.py.
 """
 
 import asyncio
+import itertools
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from tests.unit.testing.surroundings import context
 from kafkaesque.broker.apis.alter_configs import incremental_alter_configs
 from kafkaesque.broker.apis.describe_configs import describe_configs
 from kafkaesque.broker.broker import Broker
+from kafkaesque.broker.slices import Slices
 from kafkaesque.broker.config import BrokerConfig, Listener
 from kafkaesque.broker.node_settings import NODE_SETTINGS
 from kafkaesque.embedded.thread import BrokerThread
@@ -216,8 +218,10 @@ def test_many_resources_give_the_loop_back_in_between(broker: Broker) -> None:
         DescribeConfigsResource(resource_type=CLIENT_METRICS, resource_name=f"{i}")
         for i in range(200)
     ]
+    time = itertools.count()
 
     async def turns() -> int:
+        broker.slices = Slices(lambda: next(time))
         request = DescribeConfigsRequest(resources=resources)
         task = asyncio.ensure_future(describe_configs(context(broker, 32, 4), request))
         count = 0

@@ -71,3 +71,23 @@ def test_a_partition_that_a_full_disk_has_no_room_for_comes_when_there_is_some(
         assert rig.broker.topics.named("full").partition(1).log.end_offset == 1
 
     run(tmp_path, work)
+
+
+def test_a_partition_whose_metadata_cannot_be_read_is_offline_and_comes_back_whole(
+    tmp_path: Path,
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        await rig.fill((await rig.topic("orders")).partition(0), batches=3)
+        await rig.broker.close()
+        rig.files.broken["open"] = "orders-0/partition.metadata"
+        broker = await rig.open()
+        partition = broker.topics.named("orders").partition(0)
+        assert partition.offline is not None
+        await broker.storage.revive()
+        assert partition.offline is not None
+        rig.files.broken.clear()
+        await broker.storage.revive()
+        assert partition.offline is None
+        assert partition.log.end_offset == partition.high_watermark == 3
+
+    run(tmp_path, work)
