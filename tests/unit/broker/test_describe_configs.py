@@ -15,9 +15,9 @@ from tests.unit.testing.surroundings import context
 from kafkaesque.broker.apis.alter_configs import incremental_alter_configs
 from kafkaesque.broker.apis.describe_configs import describe_configs
 from kafkaesque.broker.broker import Broker
-from kafkaesque.broker.slices import Slices
 from kafkaesque.broker.config import BrokerConfig, Listener
 from kafkaesque.broker.node_settings import NODE_SETTINGS
+from kafkaesque.broker.slices import Slices
 from kafkaesque.embedded.thread import BrokerThread
 from kafkaesque.errors import ErrorCode, StartError
 from kafkaesque.protocol.messages.describe_configs import (
