@@ -1,6 +1,6 @@
-"""Programs of Kafka Connect in a process of their own: MirrorMaker 2 and the distributed worker.
+"""Programs of Kafka Connect in a process of their own: MirrorMaker 2 and the two kinds of worker.
 
-What they say goes to a file beside their settings, `<name>.out`.
+Each of their settings becomes a file of properties; what they say goes to `<name>.out` beside them.
 """
 
 import subprocess
@@ -17,12 +17,19 @@ class ConnectProcess:
     """Not running until `start`; `kill` is SIGKILL, and it may be started again."""
 
     def __init__(
-        self, main_class: str, settings: Mapping[str, str], place: Path, name: str, *more: Path
+        self,
+        main_class: str,
+        place: Path,
+        *settings: Mapping[str, str],
+        classes: Path | None = None,
     ) -> None:
-        properties = place / f"{name}.properties"
-        properties.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
-        path = ":".join(map(str, (*more, *tools.ecosystem_jars())))
-        self._command = ["java", *FLAGS, "-cp", path, main_class, str(properties)]
+        name = main_class.rpartition(".")[2]
+        files = [place / f"{name}-{number}.properties" for number in range(len(settings))]
+        for path, content in zip(files, settings, strict=True):
+            path.write_text("".join(f"{key}={value}\n" for key, value in content.items()))
+        path_of_classes = [*([classes] if classes else []), *tools.ecosystem_jars()]
+        java = ["java", *FLAGS, "-cp", ":".join(map(str, path_of_classes))]
+        self._command = [*java, main_class, *map(str, files)]
         self._output = place / f"{name}.out"
         self._process: subprocess.Popen[bytes] | None = None
 

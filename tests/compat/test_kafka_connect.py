@@ -1,4 +1,5 @@
-"""Kafka Connect in distributed mode with an exactly-once source, worker and broker killed between.
+"""Kafka Connect: a standalone worker that copies a file, and a distributed one with an exactly-once
+source, worker and broker killed between.
 
 The connector (clients/java/NumbersConnector.java) writes numbers and keeps in its source offsets
 which is next: read committed, each must be there once and in order.
@@ -22,6 +23,10 @@ pytestmark = [pytest.mark.compat, pytest.mark.timeout(400)]
 
 PATIENCE_S = 120.0
 COUNT = 3000
+STRINGS = {
+    f"{part}.converter": "org.apache.kafka.connect.storage.StringConverter"
+    for part in ("key", "value")
+}
 
 
 class Worker:
@@ -35,8 +40,7 @@ class Worker:
             "group.id": "workers",
             "listeners": self._url,
             "exactly.once.source.support": "enabled",
-            "key.converter": "org.apache.kafka.connect.storage.StringConverter",
-            "value.converter": "org.apache.kafka.connect.storage.StringConverter",
+            **STRINGS,
             "session.timeout.ms": "6000",
             "heartbeat.interval.ms": "1000",
         }
@@ -45,7 +49,7 @@ class Worker:
             settings[f"{what}.storage.topic"] = f"connect-{what}"
             settings[f"{what}.storage.replication.factor"] = "1"
         main_class = "org.apache.kafka.connect.cli.ConnectDistributed"
-        self.process = ConnectProcess(main_class, settings, place, "worker", classes)
+        self.process = ConnectProcess(main_class, place, settings, classes=classes)
 
     def create(self, name: str, settings: dict[str, str]) -> None:
         """As soon as the worker takes it."""
@@ -89,3 +93,27 @@ def test_a_sources_numbers_are_exact_when_worker_and_broker_are_killed(
     reader.rest()
     reader.close()
     assert [value for _, value in reader.records] == [b"%d" % number for number in range(COUNT)]
+
+
+def test_a_standalone_worker_copies_a_file_over_a_topic(peer: Peer, tmp_path: Path) -> None:
+    topic = foreign.create_topic(peer.bootstrap)
+    source, sink = tmp_path / "source.txt", tmp_path / "sink.txt"
+    source.write_text("".join(f"line {number}\n" for number in range(COUNT)))
+    worker = {"bootstrap.servers": peer.bootstrap, **STRINGS}
+    worker |= {"listeners": f"http://127.0.0.1:{free_port()}"}
+    worker |= {"offset.storage.file.filename": str(tmp_path / "offsets")}
+    reads = {"name": "reads", "connector.class": "FileStreamSource", "topic": topic}
+    writes = {"name": "writes", "connector.class": "FileStreamSink", "topics": topic}
+    reads["file"], writes["file"] = str(source), str(sink)
+    main_class = "org.apache.kafka.connect.cli.ConnectStandalone"
+    process = ConnectProcess(main_class, tmp_path, worker, reads, writes)
+    process.start()
+    try:
+        foreign.until(lambda: _copied(process, source, sink), PATIENCE_S)
+    finally:
+        process.kill()
+
+
+def _copied(process: ConnectProcess, source: Path, sink: Path) -> bool:
+    process.check()
+    return sink.exists() and sink.read_text() == source.read_text()

@@ -58,7 +58,7 @@ def mirror_maker(
 ) -> Iterator[ConnectProcess]:
     main_class = "org.apache.kafka.connect.mirror.MirrorMaker"
     both = settings(broker.bootstrap, apache_kafka.bootstrap)
-    process = ConnectProcess(main_class, both, tmp_path, "mirror-maker")
+    process = ConnectProcess(main_class, tmp_path, both)
     yield process
     process.kill()
 

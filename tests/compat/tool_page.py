@@ -14,10 +14,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "kafka-tools.md"
 ELSEWHERE = {
     "connect-distributed": "works: an exactly-once source, in `tests/compat/test_kafka_connect.py`",
     "connect-mirror-maker": "works: both ways, in `tests/compat/test_mirror_maker.py`",
-    "connect-standalone": "not tried: the same classes as connect-distributed",
+    "connect-standalone": "works: a file over a topic, in `tests/compat/test_kafka_connect.py`",
     "kafka-jmx": "has nobody to ask: the broker is not a JVM",
     "kafka-server-start, kafka-server-stop": "are Kafka's broker",
-    "trogdor": "not tried: it loads and breaks Kafka's own clusters",
+    "trogdor": "works: a round trip of its agent, in `tests/compat/test_trogdor.py`",
 }
 
 
