@@ -32,7 +32,7 @@ from kafkaesque.broker.apis.api_versions import unsupported_api_versions
 from kafkaesque.broker.config import ANY_ADDRESS
 from kafkaesque.broker.partial_frame import PartialFrame, first_bytes
 from kafkaesque.errors import DecodeError, ErrorCode
-from kafkaesque.protocol.codec import decode, decode_in_steps, encode, encode_in_steps
+from kafkaesque.protocol.codec import decode, decode_in_steps, encode, encode_in_steps, taken_apart
 from kafkaesque.protocol.frame import frame
 from kafkaesque.protocol.header import (
     RequestHeader,
@@ -58,8 +58,8 @@ _BYTES_PER_ELEMENT = 16
 """How much larger a request without records becomes by being decoded, as a rule."""
 _STEP_BYTES = 128 * 200
 """What the elements of one step of decoding take."""
-_MAX_ELEMENTS = 500_000
-"""In all arrays of one request: no client comes near it, but a hundred megabytes would."""
+_MAX_ELEMENTS = 50_000
+"""In all arrays of one request: no client comes near it, but one megabyte can."""
 _PROGRESS_BYTES = 4096
 """What must come of a frame between two looks at it."""
 
@@ -398,12 +398,22 @@ class Connection(asyncio.BufferedProtocol):
         context = Context(self._broker, self._listener, header, self.peer, self._number)
         result = api.handle(context, request)
         if not isinstance(result, Awaitable):
+            self._let_go(request)
             return result
         if not context.alone and api.key not in _CHANGES and self._change is place:
             # Its ordered stage is over.
             self._change = None
             asyncio.get_running_loop().call_soon(self._catch_up)
-        return await result
+        answer = await result
+        del result
+        self._let_go(request)
+        return answer
+
+    def _let_go(self, message: Any) -> None:
+        """Even to forget a hundred thousand objects takes long."""
+        forgetting = asyncio.ensure_future(self._broker.slices.run(taken_apart(message)))
+        self._changes.add(forgetting)
+        forgetting.add_done_callback(self._changes.discard)
 
     def _counted(
         self, place: _Place, steps: Generator[None, None, Any]
@@ -448,7 +458,7 @@ class Connection(asyncio.BufferedProtocol):
             steps = encode_in_steps(result, header.api_version)
             chunks = _after_one_step(steps)
             if chunks is None:
-                self._encode_in_slices(place, header, steps)
+                self._encode_in_slices(place, header, result, steps)
             else:
                 self._fill(place, _framed(header, chunks))
 
@@ -460,7 +470,7 @@ class Connection(asyncio.BufferedProtocol):
             steps = encode_in_steps(result, header.api_version)
             message = _after_one_step(steps)
             if message is None:
-                self._encode_in_slices(self._new_place(0), header, steps)
+                self._encode_in_slices(self._new_place(0), header, result, steps)
                 return
             chunks = _framed(header, message)
         if self._line:
@@ -469,13 +479,18 @@ class Connection(asyncio.BufferedProtocol):
             self._write(chunks)
 
     def _encode_in_slices(
-        self, place: _Place, header: RequestHeader, steps: Generator[None, None, list[Buffer]]
+        self,
+        place: _Place,
+        header: RequestHeader,
+        response: Any,
+        steps: Generator[None, None, list[Buffer]],
     ) -> None:
         encoding = asyncio.ensure_future(self._broker.slices.run(steps))
         self._polls.add(encoding)
 
         def encoded(done: asyncio.Future[list[Buffer]]) -> None:
             self._polls.discard(done)
+            self._let_go(response)
             if not done.cancelled():
                 self._fill(place, _framed(header, done.result()))
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-SLICE_SECONDS = 0.002
+SLICE_SECONDS = 0.001
 
 
 class Slices:

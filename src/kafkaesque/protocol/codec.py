@@ -6,15 +6,21 @@ adds header.py and frame.py.
 """
 
 from collections.abc import Callable, Generator
+from sys import getrefcount
 from typing import Any, Final, TypeAlias, TypeVar
 
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.protocol.decoder import compile_decoder, compile_stepwise_decoder
 from kafkaesque.protocol.encoder import compile_encoder, compile_stepwise_encoder
 from kafkaesque.protocol.schema import schema_of
+from kafkaesque.protocol.source import ELEMENTS_IN_A_STEP
 from kafkaesque.types import Buffer
 
 M = TypeVar("M")
+
+_HELD_BY_NOBODY = 2
+"""But a local name, and the call that counts."""
+_HELD_BY_FIELD = 3
 T = TypeVar("T")
 
 _DECODERS: Final[dict[tuple[type[Any], int], Callable[[Buffer, int, bool], Any]]] = {}
@@ -75,6 +81,32 @@ def encode_in_steps(message: object, version: int) -> _Steps[list[Buffer]]:
         _check(cls, version)
         encoder = _STEPWISE_ENCODERS[cls, version] = compile_stepwise_encoder(cls, version)
     return encoder(message)
+
+
+def taken_apart(message: Any) -> _Steps[None]:
+    """Empty the arrays of a message that nobody needs any more, in steps like those of decoding.
+
+    What somebody else holds as well, a list or an element, stays as it is.
+    """
+    turn = 0
+    left = [message]
+    while left:
+        part = left.pop()
+        for each in schema_of(type(part)).fields:
+            elements = getattr(part, each.name)
+            if not isinstance(elements, list) or getrefcount(elements) > _HELD_BY_FIELD:
+                continue
+            while elements:
+                element = elements.pop()
+                if getrefcount(element) == _HELD_BY_NOBODY and _has_arrays(type(element)):
+                    left.append(element)
+                turn += 1
+                if turn % ELEMENTS_IN_A_STEP == 0:
+                    yield
+
+
+def _has_arrays(cls: type[Any]) -> bool:
+    return hasattr(cls, "__kafka_schema__") and any(each.is_array for each in schema_of(cls).fields)
 
 
 def _check(cls: type[Any], version: int) -> None:

@@ -5,6 +5,7 @@ that does not read, until `read` takes it.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -30,11 +31,13 @@ class Wire(asyncio.Transport):
         self._peer = peer
         self.room = room
         self._high = 64 * 1024
-        self._unsent = bytearray()
+        self._unsent: deque[memoryview] = deque()
+        self._unsent_size = 0
         self._is_paused = False
         self.protocol: Connection
         self.on_resume: Callable[[], None] = lambda: None
-        self.sent = bytearray()
+        self.sent: list[memoryview] = []
+        self._sent_size = 0
         self.reads = True
         self.is_closed = False
 
@@ -45,7 +48,7 @@ class Wire(asyncio.Transport):
         self._high = high or 0
 
     def get_write_buffer_size(self) -> int:
-        return len(self._unsent)
+        return self._unsent_size
 
     def is_closing(self) -> bool:
         return self.is_closed
@@ -58,28 +61,32 @@ class Wire(asyncio.Transport):
         asyncio.get_running_loop().call_soon(self.on_resume)
 
     def write(self, data: Any) -> None:
-        self._unsent += data
-        self._drain()
+        self.writelines([data])
 
     def writelines(self, list_of_data: Iterable[Any]) -> None:
         for data in list_of_data:
-            self._unsent += data
+            self._unsent.append(memoryview(data).cast("B"))
+            self._unsent_size += len(data)
         self._drain()
 
     def _drain(self) -> None:
-        count = max(0, min(self.room - len(self.sent), len(self._unsent)))
-        self.sent += self._unsent[:count]
-        del self._unsent[:count]
-        if len(self._unsent) > self._high and not self._is_paused:
+        while self._unsent and self._sent_size < self.room:
+            data = self._unsent.popleft()
+            count = min(self.room - self._sent_size, len(data))
+            self.sent.append(data[:count])
+            self._sent_size += count
+            self._unsent_size -= count
+            if count < len(data):
+                self._unsent.appendleft(data[count:])
+        if self._unsent_size > self._high and not self._is_paused:
             self._is_paused = True
             self.protocol.pause_writing()
-        elif not self._unsent and self._is_paused:
+        elif not self._unsent_size and self._is_paused:
             self._is_paused = False
             self.protocol.resume_writing()
 
     def take(self) -> bytes:
-        taken = bytes(self.sent)
-        self.sent.clear()
+        taken, self.sent, self._sent_size = b"".join(self.sent), [], 0
         self._drain()
         return taken
 

@@ -6,10 +6,21 @@ from typing import TypeVar
 import pytest
 
 from kafkaesque.errors import DecodeError
-from kafkaesque.protocol.codec import decode, decode_in_steps, encode, encode_in_steps
+from kafkaesque.protocol.codec import (
+    decode,
+    decode_in_steps,
+    encode,
+    encode_in_steps,
+    taken_apart,
+)
 from kafkaesque.protocol.messages.api_versions import ApiVersionsRequest
 from kafkaesque.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from kafkaesque.protocol.messages.heartbeat import HeartbeatRequest
+from kafkaesque.protocol.messages.metadata import (
+    MetadataResponse,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
 from kafkaesque.protocol.source import ELEMENTS_IN_A_STEP
 
 T = TypeVar("T")
@@ -75,3 +86,18 @@ def test_thousands_of_tagged_fields_are_refused() -> None:
     tags = bytes((200, 1, 0)) * 1001
     with pytest.raises(DecodeError, match="1001 tagged fields"):
         decode(ApiVersionsRequest, 3, b"\x01\x01\xe9\x07" + tags)
+
+
+def test_what_others_hold_too_is_not_taken_apart() -> None:
+    shared = MetadataResponsePartition(replica_nodes=[0], isr_nodes=[0])
+    names = [MetadataResponseTopic(name=f"{i}", partitions=[shared] * 3) for i in range(500)]
+    kept = names[7]
+    response = MetadataResponse(topics=names, brokers=[])
+    taken(taken_apart(response))
+    assert len(names) == 500
+    del names
+    steps, _ = taken(taken_apart(response))
+    assert steps > 1
+    assert response.topics == []
+    assert shared == MetadataResponsePartition(replica_nodes=[0], isr_nodes=[0])
+    assert kept.partitions == [shared] * 3

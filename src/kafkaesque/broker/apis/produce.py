@@ -59,13 +59,15 @@ def produce(
 ) -> ProduceResponse | Awaitable[ProduceResponse | None] | None:
     waiting: Waiting = []
     later: list[_Part] = []
-    count = 0
+    count = len(request.topic_data)
     for topic in request.topic_data:
         count += len(topic.partition_data)
-    many = count > _MANY_PARTITIONS
+    if count > _MANY_PARTITIONS:
+        ctx.alone = True
+        return _produce_to_many(ctx, request)
     response = ProduceResponse(
         responses=[
-            _append_topic(ctx, request, topic, waiting, later, many) for topic in request.topic_data
+            _append_topic(ctx, request, topic, waiting, later) for topic in request.topic_data
         ]
     )
     if later:
@@ -77,6 +79,23 @@ def produce(
     if waiting:
         return _Acknowledgement(response, waiting, request.timeout_ms).answer
     return response
+
+
+async def _produce_to_many(ctx: Context, request: ProduceRequest) -> ProduceResponse | None:
+    paced = ctx.broker.slices.paced
+    response = ProduceResponse()
+    later: list[_Part] = []
+    async for topic in paced(request.topic_data):
+        answers: list[PartitionProduceResponse] = []
+        answered = TopicProduceResponse(
+            name=topic.name, topic_id=topic.topic_id, partition_responses=answers
+        )
+        response.responses.append(answered)
+        async for data in paced(topic.partition_data):
+            answer = PartitionProduceResponse(index=data.index, base_offset=-1)
+            answers.append(answer)
+            later.append(_Part(topic, _kept(data), answer))
+    return await _produce_in_slices(ctx, request, response, [], later)
 
 
 async def _produce_in_slices(
@@ -114,15 +133,11 @@ def _append_topic(
     data: TopicProduceData,
     waiting: Waiting,
     later: list[_Part],
-    many: bool,
 ) -> TopicProduceResponse:
     answers = []
     for partition in data.partition_data:
         answer = PartitionProduceResponse(index=partition.index, base_offset=-1)
         answers.append(answer)
-        if many:
-            later.append(_Part(data, _kept(partition), answer))
-            continue
         try:
             topic = ctx.broker.topics.find(data.name, data.topic_id)
             if topic.config.opens_batches and _must_be_opened(ctx, topic, partition):
