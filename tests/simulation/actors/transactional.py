@@ -1,0 +1,158 @@
+"""Transactional producers: records in several partitions and offsets of a group, all or nothing."""
+
+from tests.simulation.actors.batches import labelled_batch, produce_request
+from tests.simulation.actors.producer import Producer
+from tests.simulation.model.records import Key, name
+from tests.simulation.model.transactions import Outcome, Transaction
+
+from kafkaesque.errors import ErrorCode
+from kafkaesque.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
+from kafkaesque.protocol.messages.end_txn import EndTxnRequest
+from kafkaesque.protocol.messages.init_producer_id import InitProducerIdRequest
+from kafkaesque.protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+
+TIMEOUT_MS = 4000
+
+
+class TransactionalProducer(Producer):
+    """Owns a transactional id and a group, both of its own name."""
+
+    def __init__(self, name: str, world: object) -> None:
+        super().__init__(name, world)  # type: ignore[arg-type]
+        self._producer = (-1, -1)
+        self._sequences: dict[Key, int] = {}
+        self._transaction: Transaction | None = None
+        self._number = 0
+
+    async def begin(self) -> None:
+        """Fences what came before under this name, and ends what that left open."""
+        request = InitProducerIdRequest(
+            transactional_id=self.name, transaction_timeout_ms=TIMEOUT_MS
+        )
+        left, self._transaction = self._transaction, None
+        self._producer = (-1, -1)
+        answer = await self.ask(request, 5)
+        code = self.code(answer.error_code)
+        self.note(f"begin as {answer.producer_id}, {answer.producer_epoch}: {code.name}")
+        if code is ErrorCode.NONE:
+            self._become(answer.producer_id, answer.producer_epoch)
+            if left is not None and left.outcome is Outcome.OPEN:
+                left.outcome = Outcome.ABORTED
+
+    def _become(self, producer_id: int, epoch: int) -> None:
+        if (producer_id, epoch) != self._producer:
+            self._producer = producer_id, epoch
+            self._sequences = {}
+
+    async def _current(self) -> Transaction | None:
+        if self._producer[0] < 0:
+            await self.begin()
+        if self._producer[0] < 0:
+            return None
+        if self._transaction is None:
+            self._number += 1
+            title = f"transaction {self._number} of {self.name}"
+            self._transaction = self.world.transactions.begin(title)
+        return self._transaction
+
+    async def send(self, places: tuple[tuple[str, int], ...], count: int, key: int) -> None:
+        """One request with a batch for each of the partitions."""
+        keys = [place for at in places if (place := self.partition(*at)) is not None]
+        transaction = await self._current()
+        if transaction is None or not keys:
+            return
+        data, sent = {}, {}
+        for place in dict.fromkeys(keys):
+            sent[place] = labels = self.label(place, count, key, False)
+            for label in labels:
+                self.world.transactions.sending(transaction, label, place)
+            sequence = self._sequences.get(place, 0)
+            producer = *self._producer, sequence
+            data[place] = labelled_batch(
+                labels, b"key%d" % key, b"t", self.world.clock(), producer, transactional=True
+            )
+        self.note(f"send {[(name(place), *labels) for place, labels in sent.items()]}")
+        answer = await self.ask(produce_request(data, transactional_id=self.name), 13)
+        for topic in answer.responses:
+            found = topic.partition_responses[0]
+            place = topic.topic_id, found.index
+            code = self.code(found.error_code)
+            self.note(f"send to {name(place)}: {code.name} at {found.base_offset}")
+            if code is ErrorCode.NONE:
+                self._sequences[place] = self._sequences.get(place, 0) + count
+                transaction.acknowledged.update(sent[place])
+                self.acknowledged(place, found.base_offset, sent[place])
+            else:
+                self._producer = (-1, -1)
+
+    async def send_offsets(self, topic: str, index: int) -> None:
+        place = self.partition(topic, index)
+        transaction = await self._current()
+        if place is None or transaction is None:
+            return
+        producer_id, epoch = self._producer
+        request = AddOffsetsToTxnRequest(
+            transactional_id=self.name,
+            producer_id=producer_id,
+            producer_epoch=epoch,
+            group_id=self.name,
+        )
+        code = self.code((await self.ask(request, 4)).error_code)
+        offset = self.world.records.new_label()
+        commit = (self.name, *place)
+        if code is ErrorCode.NONE:
+            transaction.offsets[commit] = offset
+            code = await self._commit_offset(topic, place, offset)
+        self.note(f"send offset {offset} of {name(place)}: {code.name}")
+        if code is ErrorCode.NONE:
+            transaction.acknowledged_offsets.add(commit)
+        else:
+            self._producer = (-1, -1)
+
+    async def _commit_offset(self, topic: str, place: Key, offset: int) -> ErrorCode:
+        producer_id, epoch = self._producer
+        wanted = TxnOffsetCommitRequestPartition(partition_index=place[1], committed_offset=offset)
+        request = TxnOffsetCommitRequest(
+            transactional_id=self.name,
+            group_id=self.name,
+            producer_id=producer_id,
+            producer_epoch=epoch,
+            topics=[TxnOffsetCommitRequestTopic(name=topic, partitions=[wanted])],
+        )
+        answer = await self.ask(request, 5)
+        return self.code(answer.topics[0].partitions[0].error_code)
+
+    async def end(self, commit: bool) -> None:
+        transaction = self._transaction
+        if transaction is None or self._producer[0] < 0:
+            return
+        if commit:
+            transaction.outcome = Outcome.COMMIT_ASKED
+            for at, offset in transaction.offsets.items():
+                self.world.offsets.asked_for(at, offset)
+        request = EndTxnRequest(
+            transactional_id=self.name,
+            producer_id=self._producer[0],
+            producer_epoch=self._producer[1],
+            committed=commit,
+        )
+        what = f"{'commit' if commit else 'abort'} {transaction.name}"
+        self.note(what)
+        answer = await self.ask(request, 5)
+        code = self.code(answer.error_code)
+        self.note(f"{what}: {code.name}")
+        if code is ErrorCode.NONE:
+            self._ended(transaction, commit)
+            self._become(answer.producer_id, answer.producer_epoch)
+        else:
+            self._producer = (-1, -1)
+        self._transaction = None
+
+    def _ended(self, transaction: Transaction, commit: bool) -> None:
+        transaction.outcome = Outcome.COMMITTED if commit else Outcome.ABORTED
+        for at in transaction.acknowledged_offsets if commit else ():
+            self.world.offsets.told(at, transaction.offsets[at])

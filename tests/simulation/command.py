@@ -1,0 +1,103 @@
+"""The command line of the simulation: many seeds, one seed, or a smaller plan of one that fails."""
+
+import argparse
+import gc
+import multiprocessing
+import sys
+import time
+from collections.abc import Iterable, Iterator
+
+from tests.simulation.draw import draw
+from tests.simulation.plan import Plan
+from tests.simulation.shrink import kind, shrink
+from tests.simulation.world import World
+
+_CHUNK = 20
+_PROGRESS_SECONDS = 10.0
+_HOUR_SECONDS = 3600.0
+
+
+def run_seed(seed: int) -> tuple[int, str | None, float]:
+    """The seed, what went wrong, and how many virtual seconds it took."""
+    world = World(draw(seed))
+    return seed, world.run(), world.now
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation")
+    parser.add_argument("--seeds", default="1:20000", help="first:last")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--seed", type=int, help="run one, and print its plan and history")
+    parser.add_argument("--shrink", type=int, help="find the smallest plan of a seed that fails")
+    options = parser.parse_args(arguments)
+    if options.seed is not None:
+        return _one(draw(options.seed))
+    if options.shrink is not None:
+        return _shrink(options.shrink)
+    first, _, last = options.seeds.partition(":")
+    return _many(range(int(first), int(last or first) + 1), options.processes)
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def _one(plan: Plan) -> int:
+    world = World(plan)
+    failure = world.run()
+    _print(f"{plan}\n{world.history.text()}")
+    return 1 if failure else 0
+
+
+def _shrink(seed: int) -> int:
+    plan = draw(seed)
+    failure = World(plan).run()
+    if failure is None:
+        _print(f"seed {seed} does not fail")
+        return 0
+    return _one(shrink(plan, failure))
+
+
+def _many(seeds: range, processes: int) -> int:
+    began = said = time.monotonic()
+    failures: dict[str, list[int]] = {}
+    count, virtual = 0, 0.0
+    for seed, failure, seconds in _results(seeds, processes):
+        count, virtual = count + 1, virtual + seconds
+        if failure is not None:
+            failures.setdefault(kind(failure), []).append(seed)
+            _print(f"seed {seed}: {failure}")
+        if time.monotonic() - said > _PROGRESS_SECONDS:
+            said = time.monotonic()
+            _print(_progress(count, len(seeds), failures, virtual, said - began))
+    _print(_progress(count, len(seeds), failures, virtual, time.monotonic() - began))
+    for what, failing in sorted(failures.items(), key=lambda item: -len(item[1])):
+        some = ", ".join(map(str, sorted(failing)[:8]))
+        _print(f"{len(failing):6} × {what}: seeds {some}")
+    return 1 if failures else 0
+
+
+def _results(seeds: range, processes: int) -> Iterator[tuple[int, str | None, float]]:
+    # What is loaded now stays: each run collects what it left, and need not look at the rest.
+    gc.collect()
+    gc.freeze()
+    if processes < 2:
+        yield from map(run_seed, seeds)
+        return
+    with multiprocessing.Pool(processes) as pool:
+        yield from pool.imap_unordered(run_seed, seeds, _CHUNK)
+
+
+def _progress(
+    count: int, total: int, failures: dict[str, list[int]], virtual: float, seconds: float
+) -> str:
+    failed = sum(map(len, _seeds(failures)))
+    return (
+        f"{count} of {total} seeds, {failed} failed, {count / seconds:.1f} seeds a second, "
+        f"{virtual / seconds:.0f} simulated hours an hour ({virtual / _HOUR_SECONDS:.1f} in all)"
+    )
+
+
+def _seeds(failures: dict[str, list[int]]) -> Iterable[list[int]]:
+    return failures.values()

@@ -1,0 +1,44 @@
+"""What the broker says in its log: a traceback is a failure, and so is an error without a cause."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from tests.crash.power import is_of_the_cut
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+_LOGGER = logging.getLogger("kafkaesque")
+
+
+class Complaints(logging.Handler):
+    def __init__(self, world: "World") -> None:
+        super().__init__(logging.WARNING)
+        self._world = world
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        level, propagates = _LOGGER.level, _LOGGER.propagate
+        _LOGGER.setLevel(logging.WARNING)
+        _LOGGER.propagate = False
+        _LOGGER.addHandler(self)
+        try:
+            yield
+        finally:
+            _LOGGER.removeHandler(self)
+            _LOGGER.setLevel(level)
+            _LOGGER.propagate = propagates
+
+    def emit(self, record: logging.LogRecord) -> None:
+        world = self._world
+        if world.files.is_off:
+            return
+        message = record.getMessage()
+        world.history.note("log", f"{record.levelname} {message}")
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None and not is_of_the_cut(error):
+            world.fail(f"a traceback in the log: {message}: {error!r}")
+        elif record.levelno >= logging.ERROR and not world.files.fired:
+            world.fail(f"an error without a fault: {message}")

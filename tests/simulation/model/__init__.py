@@ -1,0 +1,1 @@
+"""What was promised: plain Python, without a broker."""

@@ -1,0 +1,42 @@
+"""Committed offsets: the values that each may have. None: nothing is committed."""
+
+from collections.abc import Container, Iterator, Mapping
+from typing import TypeAlias
+from uuid import UUID
+
+Commit: TypeAlias = tuple[str, UUID, int]
+"""Group, topic id, partition."""
+
+
+class Offsets:
+    def __init__(self) -> None:
+        self._possible: dict[Commit, list[int | None]] = {}
+
+    def forget_all(self) -> None:
+        self._possible.clear()
+
+    def known(self, group: str) -> list[Commit]:
+        return [commit for commit in self._possible if commit[0] == group]
+
+    def possible(self, commit: Commit) -> list[int | None]:
+        return self._possible.get(commit, [None])
+
+    def asked_for(self, commit: Commit, offset: int | None) -> None:
+        self._possible.setdefault(commit, [None]).append(offset)
+
+    def told(self, commit: Commit, offset: int | None) -> None:
+        self._possible[commit] = [offset]
+
+    def check(self, found: Mapping[Commit, int], present: Container[UUID]) -> Iterator[str]:
+        """`present` are the topics that are there: with the others, their offsets are gone."""
+        for commit in sorted(found.keys() | self._possible.keys(), key=str):
+            possible = self.possible(commit)
+            if commit[1] in present and found.get(commit) not in possible:
+                yield f"{_name(commit)} is {found.get(commit)}, not one of {possible}"
+
+    def settle(self, found: Mapping[Commit, int]) -> None:
+        self._possible = {commit: [offset] for commit, offset in found.items()}
+
+
+def _name(commit: Commit) -> str:
+    return f"offset of {commit[0]} for {str(commit[1])[:8]}-{commit[2]}"

@@ -1,0 +1,369 @@
+"""A run of a plan: a broker that lives, ends and lives again, its clients, and the model.
+
+Each life has an event loop of its own, on one virtual time. At the start of each, and at the end,
+everything is looked at and held against the model. The first thing that is wrong ends the run.
+"""
+
+import asyncio
+import gc
+from pathlib import Path
+from typing import Any
+
+from tests.crash.forgetting import Directory, PowerCut
+from tests.simulation.actors.actor import Actor
+from tests.simulation.actors.admin import Admin, Clock
+from tests.simulation.actors.consumer import Consumer
+from tests.simulation.actors.group import Committer, Member
+from tests.simulation.actors.producer import IdempotentProducer, Producer
+from tests.simulation.actors.transactional import TransactionalProducer
+from tests.simulation.complaints import Complaints
+from tests.simulation.determinism import deterministic
+from tests.simulation.disk import GreenletDisk
+from tests.simulation.files import SimulatedFiles
+from tests.simulation.history import History
+from tests.simulation.housekeeping import problems_at_rest
+from tests.simulation.look import Found, Looker, RefusedError
+from tests.simulation.loop import NothingWillHappenError, TooLateError, VirtualLoop
+from tests.simulation.model.offsets import Offsets
+from tests.simulation.model.records import Key, Records
+from tests.simulation.model.topics import Topics
+from tests.simulation.model.transactions import Transactions
+from tests.simulation.network import Network
+from tests.simulation.plan import Crash, Fault, Plan, Step
+
+from kafkaesque.broker.config import BrokerConfig, Listener
+from kafkaesque.broker.server import Server
+from kafkaesque.errors import ErrorCode, KafkaError, StartError
+
+ACTORS: dict[str, type[Actor]] = {
+    "admin": Admin,
+    "clock": Clock,
+    "committer": Committer,
+    "consumer": Consumer,
+    "idempotent": IdempotentProducer,
+    "member": Member,
+    "producer": Producer,
+    "transactional": TransactionalProducer,
+}
+
+_EPOCH_MS = 1_700_000_000_000
+_BACK_SECONDS = 60.0
+"""So long after the last fault, everything has to be as it was."""
+_QUIET_SECONDS = 25.0
+_STOP_SECONDS = 60.0
+_LONGEST_SECONDS = 4000.0
+_DYING_TURNS = 3
+
+
+class World:
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.history = History()
+        self.failure: str | None = None
+        self.topics = Topics()
+        self.records = Records()
+        self.offsets = Offsets()
+        self.transactions = Transactions()
+        self.clock_offset_ms = 0
+        self.is_stopping = False
+        self.now = 0.0
+        self.network: Network
+        self.loop: VirtualLoop
+        self.files: SimulatedFiles
+        self.server: Server
+        self._disk_root: Directory | None = None
+        self._lives = 0
+        self._crashes = sorted(plan.crashes, key=lambda crash: crash.at)
+        self._steps = _by_actor(plan.steps)
+        self._actors = {name: ACTORS[name.split("-")[0]](name, self) for name in self._steps}
+        self._acknowledgements: dict[Key, list[tuple[float, int]]] = {}
+        self._producer_ids: set[tuple[int, int]] = set()
+        self._disks: list[GreenletDisk] = []
+        self._is_over = False
+
+    def run(self) -> str | None:
+        """The first thing that went wrong, or None."""
+        complaints = Complaints(self)
+        was_collecting = gc.isenabled()
+        gc.disable()
+        try:
+            with deterministic(self.plan.seed), complaints.heard():
+                while self.failure is None and not self._is_over:
+                    self._live()
+                gc.collect()
+        finally:
+            if was_collecting:
+                gc.enable()
+        if self.failure:
+            self.history.note("failure", self.failure)
+        return self.failure
+
+    def fail(self, what: str) -> None:
+        if self.failure is None and not self.files.is_off:
+            self.failure = what
+            self.loop.stop_now()
+
+    def clock(self) -> int:
+        return _EPOCH_MS + int(self.loop.time() * 1000) + self.clock_offset_ms
+
+    def acknowledged(self, place: Key, offset: int) -> None:
+        self._acknowledgements.setdefault(place, []).append((self.loop.time(), offset))
+
+    def acknowledgements(self, place: Key) -> list[tuple[float, int]]:
+        return self._acknowledgements.get(place, [])
+
+    def given_producer_id(self, producer_id: int, epoch: int) -> None:
+        if (producer_id, epoch) in self._producer_ids:
+            self.fail(f"producer id {producer_id} with epoch {epoch} was given out twice")
+        self._producer_ids.add((producer_id, epoch))
+
+    def check_storage_error(self, code: ErrorCode, topic: str, place: Key) -> None:
+        """A partition is told of its own disk's failures, and of nobody else's."""
+        own = f"/{topic}-{place[1]}"
+        if code is ErrorCode.KAFKA_STORAGE_ERROR and not any(
+            fault.kind == "full"
+            or path.startswith(("/data" + own + "/", "/data" + own + "."))
+            or path.count("/") < 3
+            for fault, path in self.files.fired
+        ):
+            self.fail(f"{topic}-{place[1]} is told {code.name}, and its files are all right")
+
+    # One life.
+
+    def _live(self) -> None:
+        self._lives += 1
+        seed = f"{self.plan.seed} life {self._lives}"
+        self.is_stopping = False
+        self.network = Network(seed)
+        self.loop = VirtualLoop(self.now, self.network)
+        self.loop.until = self.now + _LONGEST_SECONDS
+        self.loop.set_exception_handler(self._unhandled)
+        self.history.time = self.loop.time
+        self.files = SimulatedFiles(seed, self._disk_root, self.plan.faults)
+        self.files.now = self.loop.time
+        self.files.on_crash = self._crashed
+        self.files.on_fault = self._faulted
+        self.history.note("broker", f"life {self._lives}")
+        asyncio.set_event_loop(self.loop)
+        try:
+            self.loop.run_until_complete(self._life())
+        except NothingWillHappenError:
+            self.fail("somebody waits, and nothing will ever happen")
+        except TooLateError:
+            self.fail("it goes on for ever")
+        except PowerCut:
+            pass
+        except KafkaError as error:
+            self.fail(f"a client cannot read what it is sent: {error.message}")
+        except (ConnectionError, RuntimeError):
+            if self.failure is None and not self.files.is_off:
+                raise
+        finally:
+            self._bury()
+
+    def _crashed(self, kind: str) -> None:
+        self.history.note("machine", f"{kind} at file call {self.files.calls}")
+        self.network.is_down = True
+        self.loop.stop_now()
+
+    def _faulted(self, operation: str, fault: Fault, path: str) -> None:
+        self.history.note("disk", f"{fault.kind} in {operation} of {path}")
+
+    def _bury(self) -> None:
+        """Let nothing of the process be left, and take over what its disk holds."""
+        self.network.is_down = True
+        self.files.on_crash = lambda kind: None
+        self.files.crash("kill")
+        self.loop.go_on()
+        for disk in self._disks:
+            disk.kill(PowerCut())
+        self._disks = []
+        self.now = self.loop.time()
+        self.loop.until = self.now + _LONGEST_SECONDS
+        for _ in range(_DYING_TURNS):
+            self._end_tasks()
+        asyncio.set_event_loop(None)
+        self.loop.close()
+        self._disk_root = self.files.survivor
+        if self.plan.in_memory:
+            for books in (self.topics, self.records, self.offsets):
+                books.forget_all()
+
+    def _end_tasks(self) -> None:
+        tasks = asyncio.all_tasks(self.loop)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            try:
+                self.loop.run_until_complete(asyncio.wait(tasks, timeout=100))
+            except (NothingWillHappenError, TooLateError, RuntimeError):
+                pass
+
+    def _unhandled(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if not self.files.is_off:
+            error = context.get("exception")
+            self.fail(f"not handled: {context['message']}: {error!r}")
+
+    async def _life(self) -> None:
+        if self._crashes:
+            self._await_crash(self._crashes[0])
+        if not await self._start():
+            return
+        if self._lives > 1:
+            await self._look(at_rest=False)
+        actors = [
+            asyncio.create_task(actor.live(self._steps[name]))
+            for name, actor in self._actors.items()
+        ]
+        stop = asyncio.create_task(self._until_stopped())
+        await asyncio.wait(
+            [stop, asyncio.ensure_future(_all(actors))], return_when="FIRST_COMPLETED"
+        )
+        if self._crashes or self.is_stopping:
+            await stop
+            return
+        stop.cancel()
+        await self._finish()
+
+    def _await_crash(self, crash: Crash) -> None:
+        def come() -> None:
+            if crash.kind != "stop":
+                self._crashes.remove(crash)
+                if crash.calls:
+                    self.files.crash_after = (self.files.calls + crash.calls, crash.kind)
+                else:
+                    self.files.crash(crash.kind)
+
+        self.loop.call_at(max(crash.at, self.loop.time() + 0.0001), come)
+
+    async def _until_stopped(self) -> None:
+        """If the next crash is a clean stop, carry it out; otherwise wait for it."""
+        if self._crashes and self._crashes[0].kind == "stop":
+            crash = self._crashes[0]
+            await asyncio.sleep(max(0, crash.at - self.loop.time()))
+            self._crashes.remove(crash)
+            await self._stop()
+        else:
+            await asyncio.Event().wait()
+
+    async def _start(self) -> bool:
+        """Whether it could be started. It is tried again while the disk is bad."""
+        data_dir = None if self.plan.in_memory else Path("/data")
+        config = BrokerConfig((Listener("127.0.0.1", 9092),), data_dir, dict(self.plan.settings))
+        while True:
+            self.server = Server(config, self.clock, self.files, new_disk=self._new_disk)
+            fired = len(self.files.fired)
+            try:
+                await self.server.start()
+            except StartError as error:
+                self.history.note("broker", f"does not start: {error}")
+                new = self.files.fired[fired:]
+                if all(fault.kind == "full" for fault, _ in new):
+                    self.fail(f"a broker does not start: {error}")
+                    return False
+                await asyncio.sleep(1)
+            except OSError as error:
+                self.fail(f"a start ends in a traceback: {error}")
+                return False
+            else:
+                self.history.note("broker", "is started")
+                return True
+
+    def _new_disk(self, loop: asyncio.AbstractEventLoop) -> GreenletDisk:
+        disk = GreenletDisk(loop, lambda: self.files.is_off)
+        self.files.pause = disk.pause
+        self._disks.append(disk)
+        return disk
+
+    async def _stop(self) -> None:
+        self.history.note("broker", "is asked to stop")
+        self.is_stopping = True
+        late = f"a clean stop has not ended after {_STOP_SECONDS} s"
+        watchdog = self.loop.call_later(_STOP_SECONDS, self.fail, late)
+        await self.server.stop()
+        watchdog.cancel()
+        self.history.note("broker", "is stopped")
+
+    async def _look(self, *, at_rest: bool) -> Found | None:
+        """Look at everything, hold it against the model, and take it for told."""
+        deadline = max(self.loop.time(), self._last_fault()) + _BACK_SECONDS
+        looker = Looker("looker", self)
+        while True:
+            try:
+                found = await looker.look(self._groups())
+                break
+            except RefusedError as error:
+                if self.loop.time() > deadline:
+                    self.fail(f"{_BACK_SECONDS} s after the last fault: {error}")
+                    return None
+                await asyncio.sleep(0.5)
+        for problem in self._problems(found, at_rest):
+            self.fail(problem)
+        self._settle(found)
+        return found
+
+    def _groups(self) -> list[str]:
+        names = [name for name in self._actors if name.startswith(("committer", "transactional"))]
+        members = {name.rpartition("-")[0] for name in self._actors if name.startswith("member")}
+        return [*names, *sorted(members)]
+
+    def _last_fault(self) -> float:
+        return max((fault.until for fault in self.plan.faults), default=0.0)
+
+    def _problems(self, found: Found, at_rest: bool) -> list[str]:
+        problems = [*self.records.problems, *self.topics.check(found.topics)]
+        for key, log in found.logs.items():
+            problems += self.records.check(key, log, self.topics.traits(key[0]))
+        present = {topic_id for topic_id, _ in found.topics.topics.values()}
+        problems += self.offsets.check(found.offsets, present)
+        for commit, offset in found.offsets.items():
+            self.transactions.committed_by_offsets(commit, offset)
+        if at_rest:
+            problems += self.transactions.check(found.committed, self._readable(found))
+        else:
+            for label in sorted(found.committed):
+                problems += self.transactions.seen(label)
+        return problems
+
+    def _readable(self, found: Found) -> dict[int, bool]:
+        """Labels that have to be found by whoever may see them."""
+        readable = {}
+        for key, log in found.logs.items():
+            traits = self.topics.traits(key[0])
+            if not traits.is_weak and not traits.may_compact:
+                for offset, label in log.labels.items():
+                    readable[label] = offset >= log.start
+        return readable
+
+    def _settle(self, found: Found) -> None:
+        self.topics.settle(found.topics)
+        for key, log in found.logs.items():
+            self.records.settle(key, log, self.topics.traits(key[0]))
+        self.offsets.settle(found.offsets)
+
+    async def _finish(self) -> None:
+        """Let it come to rest, look at everything; then once more after a clean stop."""
+        rest_at = max(self.loop.time(), self._last_fault()) + _QUIET_SECONDS
+        await asyncio.sleep(rest_at - self.loop.time())
+        await self._look(at_rest=True)
+        if not self.plan.in_memory:
+            for problem in problems_at_rest(self.server.broker, self.files):
+                self.fail(problem)
+        await self._stop()
+        self._is_over = self.plan.in_memory or self._lives_at_end()
+
+    def _lives_at_end(self) -> bool:
+        """Whether the last look has been after a clean stop."""
+        self._ends = getattr(self, "_ends", 0) + 1
+        return self._ends > 1
+
+
+async def _all(tasks: list["asyncio.Task[None]"]) -> None:
+    await asyncio.gather(*tasks)
+
+
+def _by_actor(steps: tuple[Step, ...]) -> dict[str, list[Step]]:
+    found: dict[str, list[Step]] = {}
+    for step in sorted(steps, key=lambda step: step.at):
+        found.setdefault(step.actor, []).append(step)
+    return found
