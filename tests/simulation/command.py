@@ -6,6 +6,7 @@ import multiprocessing
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from tests.simulation.draw import draw
 from tests.simulation.plan import Plan
@@ -17,9 +18,9 @@ _PROGRESS_SECONDS = 10.0
 _HOUR_SECONDS = 3600.0
 
 
-def run_seed(seed: int) -> tuple[int, str | None, float]:
+def run_seed(seed: int, known: str | None = None) -> tuple[int, str | None, float]:
     """The seed, what went wrong, and how many virtual seconds it took."""
-    world = World(draw(seed))
+    world = World(draw(seed), known)
     return seed, world.run(), world.now
 
 
@@ -29,13 +30,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--seed", type=int, help="run one, and print its plan and history")
     parser.add_argument("--shrink", type=int, help="find the smallest plan of a seed that fails")
+    parser.add_argument("--known", help="pattern of failures after which a run goes on")
     options = parser.parse_args(arguments)
     if options.seed is not None:
-        return _one(draw(options.seed))
+        return _one(draw(options.seed), options.known)
     if options.shrink is not None:
-        return _shrink(options.shrink)
+        return _shrink(options.shrink, options.known)
     first, _, last = options.seeds.partition(":")
-    return _many(range(int(first), int(last or first) + 1), options.processes)
+    seeds = range(int(first), int(last or first) + 1)
+    return _many(seeds, options.processes, options.known)
 
 
 def _print(text: str) -> None:
@@ -43,27 +46,27 @@ def _print(text: str) -> None:
     sys.stdout.flush()
 
 
-def _one(plan: Plan) -> int:
-    world = World(plan)
+def _one(plan: Plan, known: str | None) -> int:
+    world = World(plan, known)
     failure = world.run()
     _print(f"{plan}\n{world.history.text()}")
     return 1 if failure else 0
 
 
-def _shrink(seed: int) -> int:
+def _shrink(seed: int, known: str | None) -> int:
     plan = draw(seed)
-    failure = World(plan).run()
+    failure = World(plan, known).run()
     if failure is None:
         _print(f"seed {seed} does not fail")
         return 0
-    return _one(shrink(plan, failure))
+    return _one(shrink(plan, failure, known), known)
 
 
-def _many(seeds: range, processes: int) -> int:
+def _many(seeds: range, processes: int, known: str | None) -> int:
     began = said = time.monotonic()
     failures: dict[str, list[int]] = {}
     count, virtual = 0, 0.0
-    for seed, failure, seconds in _results(seeds, processes):
+    for seed, failure, seconds in _results(seeds, processes, known):
         count, virtual = count + 1, virtual + seconds
         if failure is not None:
             failures.setdefault(kind(failure), []).append(seed)
@@ -78,15 +81,18 @@ def _many(seeds: range, processes: int) -> int:
     return 1 if failures else 0
 
 
-def _results(seeds: range, processes: int) -> Iterator[tuple[int, str | None, float]]:
+def _results(
+    seeds: range, processes: int, known: str | None
+) -> Iterator[tuple[int, str | None, float]]:
+    run = partial(run_seed, known=known)
     # What is loaded now stays: each run collects what it left, and need not look at the rest.
     gc.collect()
     gc.freeze()
     if processes < 2:
-        yield from map(run_seed, seeds)
+        yield from map(run, seeds)
         return
     with multiprocessing.Pool(processes) as pool:
-        yield from pool.imap_unordered(run_seed, seeds, _CHUNK)
+        yield from pool.imap_unordered(run, seeds, _CHUNK)
 
 
 def _progress(

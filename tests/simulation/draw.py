@@ -75,7 +75,7 @@ class _Draw:
         self._seconds = self._random.choice((4.0, 8.0, 14.0))
         self._steps: list[Step] = []
         self._names = [*_NAMES[: self._random.randint(2, 6)]]
-        if "long name" in self._features:
+        if self._has("long name") and self._random.random() < 0.2:
             self._names.append(LONG_NAME)
 
     def plan(self) -> Plan:

@@ -22,12 +22,12 @@ def kind(failure: str) -> str:
     return _NAMES.sub("#", failure)[:90]
 
 
-def shrink(plan: Plan, failure: str) -> Plan:
+def shrink(plan: Plan, failure: str, known: str | None = None) -> Plan:
     """The smallest plan that could be found to fail in the same way."""
     wanted = kind(failure)
 
     def fails(parts: Sequence[Part]) -> bool:
-        found = World(_plan(plan, parts)).run()
+        found = World(_plan(plan, parts), known).run()
         return found is not None and kind(found) == wanted
 
     return _plan(plan, minimized([*plan.steps, *plan.faults, *plan.crashes], fails))

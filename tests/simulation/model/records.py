@@ -6,7 +6,7 @@ with write caching promise less, retention and DeleteRecords move the start, com
 a later record of the same key has replaced.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 from uuid import UUID
@@ -89,7 +89,9 @@ class Records:
                 return offset
         return None
 
-    def check(self, key: Key, found: FoundLog, traits: Traits) -> Iterator[str]:
+    def check(
+        self, key: Key, found: FoundLog, traits: Traits, may_be_aborted: Callable[[int], bool]
+    ) -> Iterator[str]:
         log = self.log(key)
         if traits.is_weak:
             return
@@ -99,17 +101,18 @@ class Records:
             there = found.labels.get(offset)
             if offset < found.start or there == label:
                 continue
-            if there is not None or not self._is_replaced(log, offset, label, traits):
+            is_compacted = traits.may_compact and (
+                may_be_aborted(label) or self._is_replaced(log, offset, label)
+            )
+            if there is not None or not is_compacted:
                 yield f"{name(key)}: record {label} of offset {offset} is lost: {there}"
         latest = found.end if traits.may_expire else max(log.start, log.latest_start)
         if not log.start <= found.start <= latest:
             yield f"{name(key)} starts at {found.start}, not in {log.start}…{latest}"
         yield from self._strangers(key, found)
 
-    def _is_replaced(self, log: _Log, offset: int, label: int, traits: Traits) -> bool:
+    def _is_replaced(self, log: _Log, offset: int, label: int) -> bool:
         """Whether compaction may have removed it: a later one of its key is known."""
-        if not traits.may_compact:
-            return False
         record_key = self._sent[label].record_key
         later = (self._sent[other].record_key for at, other in log.ever.items() if at > offset)
         return self._sent[label].is_tombstone or record_key in later

@@ -40,6 +40,11 @@ class Transactions:
         transaction.labels[label] = key
         self._of_label[label] = transaction
 
+    def may_be_aborted(self, label: int) -> bool:
+        """Whether compaction may remove the record for the end of its transaction."""
+        transaction = self._of_label.get(label)
+        return transaction is not None and transaction.outcome is not Outcome.COMMITTED
+
     def seen(self, label: int) -> Iterator[str]:
         """A reader of committed records has got it."""
         transaction = self._of_label.get(label)
