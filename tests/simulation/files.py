@@ -48,6 +48,10 @@ class SimulatedFiles(ForgettingFiles):
             self.is_off = True
             self.on_crash(kind)
 
+    def unlock(self) -> None:
+        """The process that held the locks has ended."""
+        self._locked.clear()
+
     def call(self, operation: str, path: str) -> Fault | None:
         """Before each file call: a fault that the caller carries out, if it is not raised here."""
         self._check_power()

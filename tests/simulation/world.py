@@ -54,6 +54,7 @@ _QUIET_SECONDS = 25.0
 _STOP_SECONDS = 60.0
 _LONGEST_SECONDS = 600.0
 _DYING_TURNS = 3
+_CRASH_SECONDS = 5.0
 
 
 class World:
@@ -237,10 +238,11 @@ class World:
         def come() -> None:
             if crash.kind != "stop":
                 self._crashes.remove(crash)
-                if crash.calls:
-                    self.files.crash_after = (self.files.calls + crash.calls, crash.kind)
-                else:
-                    self.files.crash(crash.kind)
+                self.files.crash_after = (self.files.calls + crash.calls, crash.kind)
+                # There may never be so many calls.
+                self.loop.call_later(
+                    _CRASH_SECONDS * bool(crash.calls), self.files.crash, crash.kind
+                )
 
         self.loop.call_at(max(crash.at, self.loop.time() + 0.0001), come)
 
@@ -272,7 +274,7 @@ class World:
                 await asyncio.sleep(1)
             except OSError as error:
                 self.fail(f"a start ends in a traceback: {error}")
-                self.files._locked.clear()
+                self.files.unlock()
                 await asyncio.sleep(1)
             else:
                 self.history.note("broker", "is started")

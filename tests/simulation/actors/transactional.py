@@ -1,5 +1,7 @@
 """Transactional producers: records in several partitions and offsets of a group, all or nothing."""
 
+from typing import Any
+
 from tests.simulation.actors.batches import labelled_batch, produce_request
 from tests.simulation.actors.producer import Producer
 from tests.simulation.model.records import Key, name
@@ -26,7 +28,15 @@ class TransactionalProducer(Producer):
         self._producer = (-1, -1)
         self._sequences: dict[Key, int] = {}
         self._transaction: Transaction | None = None
+        self._is_in_doubt = False
         self._number = 0
+
+    async def _ask_once(self, request: object, version: int) -> Any:
+        """Without an answer nobody knows what was done: a new epoch has to be asked for then."""
+        self._is_in_doubt = True
+        answer = await self.ask(request, version)
+        self._is_in_doubt = False
+        return answer
 
     async def begin(self) -> None:
         """Fences what came before under this name, and ends what that left open."""
@@ -35,7 +45,7 @@ class TransactionalProducer(Producer):
         )
         left, self._transaction = self._transaction, None
         self._producer = (-1, -1)
-        answer = await self.ask(request, 5)
+        answer = await self._ask_once(request, 5)
         code = self.code(answer.error_code)
         self.note(f"begin as {answer.producer_id}, {answer.producer_epoch}: {code.name}")
         if code is ErrorCode.NONE:
@@ -49,7 +59,7 @@ class TransactionalProducer(Producer):
             self._sequences = {}
 
     async def _current(self) -> Transaction | None:
-        if self._producer[0] < 0:
+        if self._producer[0] < 0 or self._is_in_doubt:
             await self.begin()
         if self._producer[0] < 0:
             return None
@@ -76,7 +86,7 @@ class TransactionalProducer(Producer):
                 labels, b"key%d" % key, b"t", self.world.clock(), producer, transactional=True
             )
         self.note(f"send {[(name(place), *labels) for place, labels in sent.items()]}")
-        answer = await self.ask(produce_request(data, transactional_id=self.name), 13)
+        answer = await self._ask_once(produce_request(data, transactional_id=self.name), 13)
         for topic in answer.responses:
             found = topic.partition_responses[0]
             place = topic.topic_id, found.index
@@ -101,7 +111,7 @@ class TransactionalProducer(Producer):
             producer_epoch=epoch,
             group_id=self.name,
         )
-        code = self.code((await self.ask(request, 4)).error_code)
+        code = self.code((await self._ask_once(request, 4)).error_code)
         offset = self.world.records.new_label()
         commit = (self.name, *place)
         if code is ErrorCode.NONE:
@@ -123,12 +133,12 @@ class TransactionalProducer(Producer):
             producer_epoch=epoch,
             topics=[TxnOffsetCommitRequestTopic(name=topic, partitions=[wanted])],
         )
-        answer = await self.ask(request, 5)
+        answer = await self._ask_once(request, 5)
         return self.code(answer.topics[0].partitions[0].error_code)
 
     async def end(self, commit: bool) -> None:
         transaction = self._transaction
-        if transaction is None or self._producer[0] < 0:
+        if transaction is None or self._producer[0] < 0 or self._is_in_doubt:
             return
         if commit:
             transaction.outcome = Outcome.COMMIT_ASKED
@@ -142,7 +152,7 @@ class TransactionalProducer(Producer):
         )
         what = f"{'commit' if commit else 'abort'} {transaction.name}"
         self.note(what)
-        answer = await self.ask(request, 5)
+        answer = await self._ask_once(request, 5)
         code = self.code(answer.error_code)
         self.note(f"{what}: {code.name}")
         if code is ErrorCode.NONE:

@@ -102,7 +102,7 @@ class Records:
             if offset < found.start or there == label:
                 continue
             is_compacted = traits.may_compact and (
-                may_be_aborted(label) or self._is_replaced(log, offset, label)
+                may_be_aborted(label) or self._is_replaced(log, found, offset, label)
             )
             if there is not None or not is_compacted:
                 yield f"{name(key)}: record {label} of offset {offset} is lost: {there}"
@@ -111,11 +111,12 @@ class Records:
             yield f"{name(key)} starts at {found.start}, not in {log.start}…{latest}"
         yield from self._strangers(key, found)
 
-    def _is_replaced(self, log: _Log, offset: int, label: int) -> bool:
+    def _is_replaced(self, log: _Log, found: FoundLog, offset: int, label: int) -> bool:
         """Whether compaction may have removed it: a later one of its key is known."""
-        record_key = self._sent[label].record_key
-        later = (self._sent[other].record_key for at, other in log.ever.items() if at > offset)
-        return self._sent[label].is_tombstone or record_key in later
+        sent = self._sent[label]
+        known = {**log.ever, **found.labels}
+        later = {self._sent[other].record_key for at, other in known.items() if at > offset}
+        return sent.is_tombstone or sent.record_key in later
 
     def _strangers(self, key: Key, found: FoundLog) -> Iterator[str]:
         there: dict[int, int] = {}
