@@ -1,7 +1,7 @@
 # Everything starts from Python 3.11+ and make; PyPI is all that has to be reachable.
 #   make up      set up and run the platform        make check    format, lint, types, layers
 #   make test    set up and pass the tests          make compat   foreign clients and Apache Kafka's tools
-#   make venv    set up only                        make crash, make fuzz, make bench, make bench-fanout and others: slower, see README
+#   make venv    set up only                        make crash, make fuzz, make simulate, make bench, make bench-fanout and others: slower, see README
 #   make profile where the broker's time goes       make bench-micro   what an operation costs, beside BASELINE=HEAD
 
 PYTHON ?= python3
@@ -17,7 +17,7 @@ BROWSER := $(VENV)/.browser
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help venv lock up test check format compat crash fuzz bench bench-transactions bench-fixture bench-compaction bench-fanout bench-schemas bench-spark bench-upserts bench-micro cluster profile clean
+.PHONY: help venv lock up test check format compat crash fuzz simulate bench bench-transactions bench-fixture bench-compaction bench-fanout bench-schemas bench-spark bench-upserts bench-micro cluster profile clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -70,6 +70,10 @@ crash: $(READY)
 
 fuzz: $(READY)
 	$(BIN)/pytest -m fuzz tests/crash
+
+# The whole broker on virtual time, 20,000 seeds; others, or one: SIMULATE='--seed 17'
+simulate: $(READY)
+	$(BIN)/python -m tests.simulation $(SIMULATE)
 
 # Some twenty minutes on two cores; a part of it: BENCH='--only rate,trip', less of each: BENCH=--quick
 bench: $(READY)

@@ -80,13 +80,14 @@ class _Draw:
 
     def plan(self) -> Plan:
         random = self._random
-        in_memory = random.random() < 0.06
+        in_memory = random.random() < 0.08
         self._create_all()
         for _ in range(random.choice((30, 50, 80))):
             self._draw_step()
         return Plan(
             self._seed,
             in_memory,
+            random.random() < 0.04,
             tuple(_SETTINGS.items()),
             tuple(sorted(self._steps, key=lambda step: step.at)),
             () if in_memory else self._faults(),
@@ -262,11 +263,22 @@ class _Draw:
     # What goes wrong.
 
     def _faults(self) -> tuple[Fault, ...]:
-        random = self._random
-        kinds = random.choice(((), ("one",), ("one", "one"), ("sick",), ("full",), ("one", "full")))
-        return tuple(getattr(self, f"_{kind}")() for kind in kinds)
+        kinds: tuple[Callable[[], list[Fault]], ...] = self._random.choice(
+            (
+                (),
+                (self._one,),
+                (self._one, self._one),
+                (self._sick,),
+                (self._full,),
+                (self._one, self._full),
+                (self._at_the_end,),
+                (self._slow_reads,),
+                (self._descriptors,),
+            )
+        )
+        return tuple(fault for kind in kinds for fault in kind())
 
-    def _one(self) -> Fault:
+    def _one(self) -> list[Fault]:
         """A call or a few that fail, of any kind, in any file."""
         random = self._random
         at = random.random() * self._seconds
@@ -277,20 +289,48 @@ class _Draw:
         name, index = self._place()
         family = random.choice(_FAMILIES) if random.random() < 0.6 else f"/{name}-{index}/"
         times = random.choice((1, 1, 2, 3, 20))
-        return Fault(at, at + random.choice((0.5, 5.0)), kind, operations, family, times)
+        return [Fault(at, at + random.choice((0.5, 5.0)), kind, operations, family, times)]
 
-    def _sick(self) -> Fault:
+    def _sick(self) -> list[Fault]:
         """One partition whose disk is bad for long."""
         name, index = self._place()
         operations = self._random.choice((("sync",), ("write", "sync"), _WRITES))
         at = self._random.random() * 2
-        return Fault(at, at + 30.0, "eio", operations, f"/{name}-{index}/", 1000)
+        return [Fault(at, at + 20.0, "eio", operations, f"/{name}-{index}/", 1000)]
 
-    def _full(self) -> Fault:
+    def _full(self) -> list[Fault]:
         at = self._random.random() * self._seconds
         until = at + self._random.choice((0.3, 3.0, 8.0))
         operations = self._random.choice((("write",), ("write", "create")))
-        return Fault(at, until, "full", operations, "", 10_000)
+        return [Fault(at, until, "full", operations, "", 10_000)]
+
+    def _at_the_end(self) -> list[Fault]:
+        """Two partitions of one transaction fail when it ends, one of them late."""
+        random = self._random
+        ends = [step for step in self._steps if step.action == "end"]
+        if not ends:
+            return self._one()
+        end = random.choice(ends)
+        sends = [s for s in self._steps if s.actor == end.actor and s.at == end.at]
+        places = [place for s in sends if s.action == "send" for place in s.args[0]]
+        kinds = [random.choice(("eio", "late")) for _ in places]
+        at = end.at + random.random() * 0.05
+        return [
+            Fault(at + random.random() * 0.02, at + 3, kind, ("sync",), f"/{name}-{index}/", 1)
+            for kind, (name, index) in zip(kinds, places, strict=True)
+        ]
+
+    def _slow_reads(self) -> list[Fault]:
+        """Cold reads that take long, while their topic may go."""
+        name, index = self._place()
+        at = self._random.random() * self._seconds
+        return [Fault(at, at + 6, "slow", ("read", "open"), f"/{name}-{index}/", 4)]
+
+    def _descriptors(self) -> list[Fault]:
+        """There are no more of them for a while, for files or for directories."""
+        at = self._random.random() * self._seconds
+        operations = self._random.choice((("open", "sync_directory"), ("sync_directory",)))
+        return [Fault(at, at + 2, "descriptors", operations, "", self._random.choice((3, 1000)))]
 
     def _crashes(self, in_memory: bool) -> tuple[Crash, ...]:
         random = self._random

@@ -20,6 +20,7 @@ _MAX_NAME_BYTES = 255
 _COLD_READS = 0.15
 _SLOW_SECONDS = 2.0
 _GROWING = ("write", "create")
+_CODES = {"full": errno.ENOSPC, "descriptors": errno.EMFILE}
 
 
 class SimulatedFiles(ForgettingFiles):
@@ -99,12 +100,12 @@ class SimulatedFiles(ForgettingFiles):
         return None
 
     def _raise(self, fault: Fault, operation: str) -> None:
-        if fault.kind == "slow":
+        if fault.kind in ("slow", "late"):
             self.pause(_SLOW_SECONDS)
             self._check_power()
-        elif fault.kind == "full" and operation not in _GROWING:
+        if fault.kind == "slow" or (fault.kind == "full" and operation not in _GROWING):
             return
-        elif operation == "create" or (fault.kind == "eio" and operation not in ("sync", "write")):
+        if operation not in ("sync", "write"):
             raise failure(fault)
 
     def open(self, path: str, *, create: bool = False) -> File:
@@ -185,14 +186,14 @@ class SimulatedFile(ForgettingFile):
 
     def sync(self) -> None:
         fault = self._simulated.call("sync", self._path)
-        if fault is not None and fault.kind == "eio":
+        if fault is not None and fault.kind in ("eio", "late"):
             self._inode.fail_sync(self._simulated.random(self._path))
             raise failure(fault)
         super().sync()
 
 
 def failure(fault: Fault) -> OSError:
-    code = errno.ENOSPC if fault.kind == "full" else errno.EIO
+    code = _CODES.get(fault.kind, errno.EIO)
     return OSError(code, os.strerror(code))
 
 

@@ -7,7 +7,8 @@ again, and whoever waits then waits for ever: that is an error.
 
 import asyncio
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 
@@ -45,6 +46,15 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def go_on(self) -> None:
         self._is_stopped_now = False
         self._stopping = False
+
+    @contextmanager
+    def listening_on(self, network: Listens) -> Iterator[None]:
+        """Servers that are created meanwhile listen there."""
+        before, self._network = self._network, network
+        try:
+            yield
+        finally:
+            self._network = before
 
     def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Any, *args: Any, context: Any = None

@@ -18,6 +18,7 @@ from tests.wire.client import Dialogue
 _SIZE_BYTES = 4
 _WHOLE, _PIECES = 0.8, 3
 _GAP_SECONDS = 0.000001
+_HELD_SECONDS = 0.05
 
 
 class Listening:
@@ -39,6 +40,11 @@ class Network:
 
     def __init__(self, seed: str) -> None:
         self.is_down = False
+        self.is_held = False
+        """Whether reads wait for `read_held`, or for a moment."""
+        self.meanwhile: Callable[[], None] = lambda: None
+        """What another thread does between the two halves of a read."""
+        self._held: list[SimulatedTransport] = []
         self._seed = seed
         self._factory: Callable[[], asyncio.BaseProtocol] | None = None
         self._listening: Listening | None = None
@@ -47,6 +53,14 @@ class Network:
         self._factory = factory
         self._listening = Listening()
         return self._listening
+
+    def hold(self, transport: "SimulatedTransport") -> None:
+        self._held.append(transport)
+
+    def read_held(self) -> None:
+        held, self._held = self._held, []
+        for transport in held:
+            transport.read()
 
     def connect(self, name: str) -> "Client":
         if self._factory is None or self._listening is None or self._listening.is_closed:
@@ -106,9 +120,13 @@ class SimulatedTransport(asyncio.Transport):
 
     def _arrive(self, data: bytes) -> None:
         self._incoming.append(data)
-        self._read()
+        if self._network.is_held:
+            self._network.hold(self)
+            self._loop.call_later(_HELD_SECONDS, self.read)
+        else:
+            self.read()
 
-    def _read(self) -> None:
+    def read(self) -> None:
         while self._incoming and self._is_reading and not self._is_lost and not self._is_down:
             if self._is_closing:
                 return
@@ -118,6 +136,7 @@ class SimulatedTransport(asyncio.Transport):
             buffer[:size] = data[:size]
             if size < len(data):
                 self._incoming.appendleft(data[size:])
+            self._network.meanwhile()
             self._protocol.buffer_updated(size)
 
     @property
@@ -134,7 +153,7 @@ class SimulatedTransport(asyncio.Transport):
     def resume_reading(self) -> None:
         if not self._is_reading:
             self._is_reading = True
-            self._loop.call_soon(self._read)
+            self._loop.call_soon(self.read)
 
     def is_reading(self) -> bool:
         return self._is_reading

@@ -25,7 +25,8 @@ class Step:
 class Fault:
     """From `at` to `until`, file calls fail, as often as `times` says.
 
-    kind: eio, full (no room, for any file), short (part of a write, then eio), slow.
+    kind: eio, full (no room, for any file), short (part of a write, then eio), slow, late (slow,
+    then eio), descriptors (no more of them).
     operations: of write, sync, read, open, create, rename, remove, truncate, sync_directory.
     path: a part of the paths that are meant; the empty one is in all of them.
     """
@@ -62,12 +63,14 @@ class Crash:
 class Plan:
     seed: int
     in_memory: bool
+    has_neighbour: bool
     settings: tuple[tuple[str, str], ...]
     steps: tuple[Step, ...]
     faults: tuple[Fault, ...]
     crashes: tuple[Crash, ...]
 
     def __str__(self) -> str:
-        head = f"plan of seed {self.seed}" + (", in memory" if self.in_memory else "")
+        head = f"plan of seed {self.seed}" + ", in memory" * self.in_memory
+        head += ", beside another broker" * self.has_neighbour
         parts: list[Step | Fault | Crash] = [*self.steps, *self.faults, *self.crashes]
         return "\n".join([head, *map(str, sorted(parts, key=lambda part: part.at))])

@@ -29,6 +29,7 @@ from tests.simulation.model.offsets import Offsets
 from tests.simulation.model.records import Key, Records
 from tests.simulation.model.topics import Topics
 from tests.simulation.model.transactions import Transactions
+from tests.simulation.neighbour import Neighbour
 from tests.simulation.network import Network
 from tests.simulation.plan import Crash, Fault, Plan, Step
 
@@ -50,7 +51,7 @@ ACTORS: dict[str, type[Actor]] = {
 _EPOCH_MS = 1_700_000_000_000
 _BACK_SECONDS = 60.0
 """So long after the last fault, everything has to be as it was."""
-_QUIET_SECONDS = 25.0
+_QUIET_SECONDS = 15.0
 _STOP_SECONDS = 60.0
 _LONGEST_SECONDS = 600.0
 _DYING_TURNS = 3
@@ -131,7 +132,7 @@ class World:
         """A partition is told of its own disk's failures, and of nobody else's."""
         own = f"/{topic}-{place[1]}"
         if code is ErrorCode.KAFKA_STORAGE_ERROR and not any(
-            fault.kind == "full"
+            fault.kind in ("full", "descriptors")
             or path.startswith(("/data" + own + "/", "/data" + own + "."))
             or path.count("/") < 3
             for fault, path in self.files.fired
@@ -220,6 +221,9 @@ class World:
         await self._start()
         if self._lives > 1:
             await self._look(at_rest=False)
+        if self.plan.has_neighbour:
+            beside = asyncio.create_task(Neighbour(self).live_beside())
+            beside.add_done_callback(_heard)
         actors = [
             asyncio.create_task(actor.live(self._steps[name]))
             for name, actor in self._actors.items()
@@ -358,10 +362,10 @@ class World:
         """Let it come to rest, look at everything; then once more after a clean stop."""
         rest_at = max(self.loop.time(), self._last_fault()) + _QUIET_SECONDS
         await asyncio.sleep(rest_at - self.loop.time())
-        await self._look(at_rest=True)
         if not self.plan.in_memory:
             for problem in problems_at_rest(self.server.broker, self.files):
                 self.fail(problem)
+        await self._look(at_rest=True)
         await self._stop()
         self._is_over = self.plan.in_memory or self._lives_at_end()
 
@@ -369,6 +373,12 @@ class World:
         """Whether the last look has been after a clean stop."""
         self._ends = getattr(self, "_ends", 0) + 1
         return self._ends > 1
+
+
+def _heard(task: "asyncio.Task[None]") -> None:
+    """Of what has gone wrong there, the world was told."""
+    if not task.cancelled():
+        task.exception()
 
 
 async def _all(tasks: list["asyncio.Task[None]"]) -> None:

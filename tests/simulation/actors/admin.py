@@ -31,6 +31,8 @@ from kafkaesque.protocol.messages.metadata import MetadataRequest, MetadataReque
 
 _SET, _DELETE = 0, 1
 _TOPIC, _BROKER = 2, 4
+_ANYWHERE = 1 << 62
+"""−1 is the high watermark, wherever that is by then."""
 
 
 class Admin(Actor):
@@ -144,8 +146,9 @@ class Admin(Actor):
             return
         records = self.world.records
         log = records.log(place)
-        offset = log.latest_start + int((log.end - log.latest_start) * share)
-        records.deleting_before(place, offset)
+        is_all = share == 1.0
+        offset = -1 if is_all else int(log.start + (max(log.end, log.start) - log.start) * share)
+        records.deleting_before(place, _ANYWHERE if is_all else offset)
         self.note(f"delete records of {name[:9]}-{place[1]} before {offset}")
         wanted = DeleteRecordsPartition(partition_index=place[1], offset=offset)
         topic = DeleteRecordsTopic(name=name, partitions=[wanted])
@@ -156,6 +159,7 @@ class Admin(Actor):
         self.world.check_storage_error(code, name, place)
         if code is ErrorCode.NONE and self.partition(name, index) == place:
             records.deleted_before(place, found.low_watermark)
+            log.latest_start = log.start
 
 
 class Clock(Actor):

@@ -135,7 +135,7 @@ class Records:
             log.ever = dict(found.labels)
         log.ever.update(found.labels)
         log.end, log.start = found.end, found.start
-        log.latest_start = max(found.start, log.latest_start)
+        log.latest_start = found.start
 
     def weaken(self, key: Key) -> None:
         """Its disk has failed, or the power was cut, and it promises nothing beyond that."""

@@ -1,0 +1,93 @@
+"""The broker passes the simulation; the simulation is deterministic, shrinks, and finds what is
+broken on purpose.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.simulation.draw import draw
+from tests.simulation.plan import Crash, Fault, Plan, Step
+from tests.simulation.shrink import kind, shrink
+from tests.simulation.world import World
+
+from kafkaesque.broker.partition import Partition
+
+_SEEDS = range(1, 301)
+_BATCHES = 10
+_ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("batch", range(_BATCHES))
+def test_broker_keeps_its_promises(batch: int) -> None:
+    failures = {seed: World(draw(seed)).run() for seed in _SEEDS[batch::_BATCHES]}
+    assert {seed: failure for seed, failure in failures.items() if failure} == {}
+
+
+def test_a_seed_has_one_history() -> None:
+    for seed in (3, 11):
+        assert _history(seed) == _history(seed)
+
+
+def test_a_history_does_not_depend_on_the_order_of_hashes() -> None:
+    command = [sys.executable, "-m", "tests.simulation", "--seed", "5"]
+    outputs = {
+        subprocess.run(
+            command,
+            cwd=_ROOT,
+            env={**os.environ, "PYTHONHASHSEED": number},
+            stdout=subprocess.PIPE,
+            check=False,
+        ).stdout
+        for number in ("1", "2")
+    }
+    assert len(outputs) == 1
+
+
+def test_an_answer_before_the_flush_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Partition, "durable", lambda self, offset: None)
+    steps = [
+        *(Step(0.1, f"admin-{i}", "create", (f"t{i}", 1, ())) for i in range(4)),
+        *(Step(1.0 + i, "producer-0", "produce", ("t0", 0, 1, 0, 5, -1, 0)) for i in range(8)),
+    ]
+    plans = [_plan(*steps, Crash(8 + ms / 1000, "cut")) for ms in range(1, 40)]
+    plan, found = next((plan, found) for plan in plans if (found := World(plan).run()))
+    small = shrink(plan, found)
+    assert len(small.steps) < len(plan.steps)
+    assert kind(World(small).run() or "") == kind(found)
+
+
+def test_a_slept_through_long_poll_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Partition, "watch", lambda self, watcher: None)
+    plan = _plan(
+        Step(0.1, "admin-0", "create", ("t0", 1, ())),
+        Step(1.0, "consumer-0", "fetch", ("t0", 0, 0, 15_000)),
+        Step(2.0, "producer-0", "produce", ("t0", 0, 1, 0, 5, -1, 0)),
+    )
+    assert "slept on" in (World(plan).run() or "")
+
+
+def test_a_request_without_an_answer_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Partition, "_flush_ended", lambda self, flush, size, done: None)
+    plan = _plan(Step(0.1, "admin-0", "create", ("t0", 1, ())))
+    assert World(plan).run() is not None
+
+
+def _history(seed: int) -> str:
+    world = World(draw(seed))
+    world.run()
+    return world.history.text()
+
+
+def _plan(*parts: Step | Fault | Crash) -> Plan:
+    return Plan(
+        0,
+        False,
+        False,
+        (),
+        tuple(part for part in parts if isinstance(part, Step)),
+        tuple(part for part in parts if isinstance(part, Fault)),
+        tuple(part for part in parts if isinstance(part, Crash)),
+    )
