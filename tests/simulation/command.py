@@ -1,7 +1,6 @@
 """The command line of the simulation: many seeds, one seed, or a smaller plan of one that fails."""
 
 import argparse
-import gc
 import multiprocessing
 import sys
 import time
@@ -85,9 +84,6 @@ def _results(
     seeds: range, processes: int, known: str | None
 ) -> Iterator[tuple[int, str | None, float]]:
     run = partial(run_seed, known=known)
-    # What is loaded now stays: each run collects what it left, and need not look at the rest.
-    gc.collect()
-    gc.freeze()
     if processes < 2:
         yield from map(run, seeds)
         return

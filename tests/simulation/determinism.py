@@ -5,6 +5,7 @@ that, any order is right, and here it is that of insertion: `set` in those modul
 time of a run. The thresholds of the metadata log are lowered, so that it is shortened often.
 """
 
+import gc
 import itertools
 import os
 import random
@@ -73,6 +74,20 @@ def deterministic(seed: int) -> Iterator[None]:
             yield
         finally:
             random.setstate(state)
+
+
+@contextmanager
+def collecting_nothing() -> Iterator[None]:
+    """The collector runs when the run says so, and looks at what the run has made alone."""
+    was_collecting = gc.isenabled()
+    gc.disable()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        if was_collecting:
+            gc.enable()
 
 
 def _replacements(seed: int) -> list[tuple[Any, str, Any]]:

@@ -75,19 +75,19 @@ class _Draw:
         self._seconds = self._random.choice((4.0, 8.0, 14.0))
         self._steps: list[Step] = []
         self._names = [*_NAMES[: self._random.randint(2, 6)]]
-        if self._has("long name") and self._random.random() < 0.2:
+        if self._has("long name") and self._random.random() < 0.1:
             self._names.append(LONG_NAME)
 
     def plan(self) -> Plan:
         random = self._random
         in_memory = random.random() < 0.08
         self._create_all()
-        for _ in range(random.choice((30, 50, 80))):
+        for _ in range(random.choice((40, 60, 100))):
             self._draw_step()
         return Plan(
             self._seed,
             in_memory,
-            random.random() < 0.04,
+            random.random() < 0.015,
             tuple(_SETTINGS.items()),
             tuple(sorted(self._steps, key=lambda step: step.at)),
             () if in_memory else self._faults(),

@@ -18,7 +18,7 @@ from tests.simulation.actors.group import Committer, Member
 from tests.simulation.actors.producer import IdempotentProducer, Producer
 from tests.simulation.actors.transactional import TransactionalProducer
 from tests.simulation.complaints import Complaints
-from tests.simulation.determinism import deterministic
+from tests.simulation.determinism import collecting_nothing, deterministic
 from tests.simulation.disk import GreenletDisk
 from tests.simulation.files import SimulatedFiles
 from tests.simulation.history import History
@@ -88,17 +88,10 @@ class World:
 
     def run(self) -> str | None:
         """The first thing that went wrong, or None."""
-        complaints = Complaints(self)
-        was_collecting = gc.isenabled()
-        gc.disable()
-        try:
-            with deterministic(self.plan.seed), complaints.heard():
-                while self.failure is None and not self._is_over:
-                    self._live()
-                gc.collect()
-        finally:
-            if was_collecting:
-                gc.enable()
+        with collecting_nothing(), deterministic(self.plan.seed), Complaints(self).heard():
+            while self.failure is None and not self._is_over:
+                self._live()
+            gc.collect()
         if self.failure:
             self.history.note("failure", self.failure)
         return self.failure
