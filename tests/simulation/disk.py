@@ -19,8 +19,15 @@ T = TypeVar("T")
 
 
 class GreenletDisk(Disk):
-    def __init__(self, loop: asyncio.AbstractEventLoop, is_off: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        is_off: Callable[[], bool],
+        delay: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        """`delay`: how long the next job waits for a thread."""
         super().__init__(loop)
+        self._delay = delay
         self._main = getcurrent()
         self._is_off = is_off
         self._workers: dict[greenlet, None] = {}
@@ -32,7 +39,7 @@ class GreenletDisk(Disk):
         if self._is_off():
             worker.switch()
         else:
-            self._loop.call_soon(worker.switch)
+            self._loop.call_later(self._delay(), worker.switch)
         return done
 
     def _carry_out_in_greenlet(self, job: Callable[[], Any], done: "asyncio.Future[Any]") -> None:

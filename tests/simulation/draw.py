@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from tests.simulation.plan import Crash, Fault, Plan, Step
+from tests.simulation.scenes import SCENES, Scene
 
 LONG_NAME = "l" + "ong" * 77
 _NAMES = ("t0", "t1", "t2", "t3", "t4", "t5")
@@ -41,6 +42,7 @@ _FEATURES = (
     "polls",
     "many creates",
 )
+_SCENES = 0.3
 _WRITES = ("write", "sync", "create", "rename", "remove", "truncate", "sync_directory")
 _FAMILIES = (
     ".log",
@@ -74,6 +76,7 @@ class _Draw:
         self._features = {name for name in _FEATURES if self._random.random() < share}
         self._seconds = self._random.choice((4.0, 8.0, 14.0))
         self._steps: list[Step] = []
+        self._scene: Scene = ([], [])
         self._names = [*_NAMES[: self._random.randint(2, 6)]]
         if self._has("long name") and self._random.random() < 0.1:
             self._names.append(LONG_NAME)
@@ -84,13 +87,17 @@ class _Draw:
         self._create_all()
         for _ in range(random.choice((40, 60, 100))):
             self._draw_step()
+        if not in_memory and random.random() < _SCENES:
+            scene = random.choice(SCENES)
+            self._scene = scene(random, random.random() * self._seconds, self._place)
+            self._steps += self._scene[0]
         return Plan(
             self._seed,
             in_memory,
             random.random() < 0.015,
             tuple(_SETTINGS.items()),
             tuple(sorted(self._steps, key=lambda step: step.at)),
-            () if in_memory else self._faults(),
+            () if in_memory else (*self._scene[1], *self._faults()),
             self._crashes(in_memory),
         )
 
@@ -107,7 +114,7 @@ class _Draw:
         self._steps.append(Step(self._time() if at is None else at, actor, action, args))
 
     def _owner(self, name: str) -> str:
-        return f"admin-{self._names.index(name)}"
+        return f"admin-{name[1:]}" if name in _NAMES else "admin-8"
 
     def _create_all(self) -> None:
         for name in self._names:

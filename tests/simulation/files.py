@@ -19,6 +19,7 @@ from kafkaesque.types import Buffer
 _MAX_NAME_BYTES = 255
 _COLD_READS = 0.15
 _SLOW_SECONDS = 2.0
+_FREE_THREADS = 0.95
 _GROWING = ("write", "create")
 _CODES = {"full": errno.ENOSPC, "descriptors": errno.EMFILE}
 
@@ -77,6 +78,12 @@ class SimulatedFiles(ForgettingFiles):
             return draw * 0.0004
         return 0.0005 + draw * 0.008 if draw < 0.93 else draw * 0.3
 
+    def thread_delay(self) -> float:
+        """How long a job waits until one of the threads is free: mostly one is."""
+        draw = self.random("threads").random()
+        delay = 0.0 if draw < _FREE_THREADS else (draw - _FREE_THREADS) * _SLOW_SECONDS
+        return delay if self._fault("thread", "") is None else _SLOW_SECONDS
+
     def random(self, path: str) -> Random:
         """One for each directory: what is done in one does not change what befalls another."""
         name = path.split("/", 3)[2] if path.count("/") > 1 else path
@@ -85,6 +92,15 @@ class SimulatedFiles(ForgettingFiles):
         return self._randoms[name]
 
     def _fault(self, operation: str, path: str) -> Fault | None:
+        fault = self.due(operation, path)
+        if fault is not None:
+            self._fired_times[fault] += 1
+            self.fired.append((fault, path))
+            self.on_fault(operation, fault, path)
+        return fault
+
+    def due(self, operation: str, path: str) -> Fault | None:
+        """The fault that such a call would meet now."""
         now = self.now()
         for fault in self._faults:
             if (
@@ -93,9 +109,6 @@ class SimulatedFiles(ForgettingFiles):
                 and fault.path in path
                 and self._fired_times[fault] < fault.times
             ):
-                self._fired_times[fault] += 1
-                self.fired.append((fault, path))
-                self.on_fault(operation, fault, path)
                 return fault
         return None
 
@@ -176,7 +189,8 @@ class SimulatedFile(ForgettingFile):
         return super().pread(size, position)
 
     def pread_nowait(self, size: int, position: int) -> Buffer | None:
-        if self._simulated.random(self._path).random() < _COLD_READS:
+        is_cold = self._simulated.random(self._path).random() < _COLD_READS
+        if is_cold or self._simulated.due("read", self._path):
             return None
         return bytes(self._inode.cache[position : position + size])
 

@@ -27,7 +27,8 @@ class Fault:
 
     kind: eio, full (no room, for any file), short (part of a write, then eio), slow, late (slow,
     then eio), descriptors (no more of them).
-    operations: of write, sync, read, open, create, rename, remove, truncate, sync_directory.
+    operations: of write, sync, read, open, create, rename, remove, truncate, sync_directory; slow
+    threads are `thread`.
     path: a part of the paths that are meant; the empty one is in all of them.
     """
 

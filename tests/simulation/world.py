@@ -279,7 +279,7 @@ class World:
         self._fail_for_good("a broker never starts")
 
     def _new_disk(self, loop: asyncio.AbstractEventLoop) -> GreenletDisk:
-        disk = GreenletDisk(loop, lambda: self.files.is_off)
+        disk = GreenletDisk(loop, lambda: self.files.is_off, self.files.thread_delay)
         self.files.pause = disk.pause
         self._disks.append(disk)
         return disk
