@@ -29,7 +29,7 @@ def labelled_batch(
     producer_id, epoch, sequence = producer
     return new_batch(
         [
-            Record(i, timestamp, record_key, value, ((_LABEL, b"%d" % label),))
+            Record(i, timestamp, record_key, value, ((_LABEL, b"%06d" % label),))
             for i, label in enumerate(labels)
         ],
         producer_id=producer_id,

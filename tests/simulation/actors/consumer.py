@@ -50,6 +50,8 @@ class Consumer(Actor):
     def _read(self, topic: str, place: Key, isolation: int, found: PartitionData) -> None:
         data = bytes(found.records or b"")
         position = self._positions[place, isolation]
+        if data and next_offset(data, -1) < 0:
+            self.world.fail(f"{self.name} is sent a part of a batch of {topic[:9]}-{place[1]}")
         read = list(committed_labels(found) if isolation == _COMMITTED else labels(data))
         read = [(offset, label) for offset, label in read if offset >= position]
         self._positions[place, isolation] = next_offset(data, position)
