@@ -175,7 +175,7 @@ def metered() -> Iterator[Meter]:
         plain(handle)
         meter.note(began)
 
-    asyncio.events.Handle._run = run  # type: ignore[method-assign]
+    asyncio.events.Handle._run = run  # type: ignore[assignment, method-assign]
     gc.collect()
     gc.disable()
     try:

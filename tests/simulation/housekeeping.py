@@ -24,7 +24,7 @@ def problems_at_rest(broker: Broker, files: SimulatedFiles) -> Iterator[str]:
             yield f"{transaction.transactional_id} is in state {transaction.state.name} for ever"
     yield from _strays(broker, files)
     for topic in broker.topics:
-        if topic.config != broker.config.topic(topic.overrides):
+        if topic.config != broker.topics.effective(topic.name, topic.overrides):
             yield f"{topic.name} does not go by the settings that it shows"
         for partition in topic.partitions:
             yield from files_left(partition, files)

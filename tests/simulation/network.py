@@ -215,6 +215,8 @@ class Client:
 
     def __init__(self, transport: SimulatedTransport) -> None:
         self.is_lost = False
+        self.may_be_closed = False
+        """With acks=0 there is no other way to refuse a produce."""
         self._transport = transport
         self._dialogue = Dialogue()
         self._waiting: deque[asyncio.Future[Any]] = deque()
@@ -228,6 +230,7 @@ class Client:
             return answer
         self._transport.send(self._dialogue.request(request, version))
         if getattr(request, "acks", -1) == 0:
+            self.may_be_closed = True
             answer.set_result(None)
         else:
             self._waiting.append(answer)

@@ -36,6 +36,7 @@ from tests.simulation.plan import Crash, Fault, Plan, Step
 from kafkaesque.broker.config import BrokerConfig, Listener
 from kafkaesque.broker.server import Server
 from kafkaesque.errors import ErrorCode, KafkaError, StartError
+from kafkaesque.transactions.transaction import PREPARED
 
 ACTORS: dict[str, type[Actor]] = {
     "admin": Admin,
@@ -325,7 +326,7 @@ class World:
             traits = self.topics.traits(key[0])
             problems += self.records.check(key, log, traits, self.transactions.may_be_aborted)
         present = {topic_id for topic_id, _ in found.topics.topics.values()}
-        problems += self.offsets.check(found.offsets, present)
+        problems += self.offsets.check(found.offsets, present, self._ending())
         for commit, offset in found.offsets.items():
             self.transactions.committed_by_offsets(commit, offset)
         if at_rest:
@@ -349,7 +350,12 @@ class World:
         self.topics.settle(found.topics)
         for key, log in found.logs.items():
             self.records.settle(key, log, self.topics.traits(key[0]))
-        self.offsets.settle(found.offsets)
+        self.offsets.settle(found.offsets, self._ending())
+
+    def _ending(self) -> set[str]:
+        """Whose transaction is decided, with markers that the disk has refused so far."""
+        table = self.server.broker.transactions.table
+        return {name for name, each in table.transactions.items() if each.state in PREPARED}
 
     async def _finish(self) -> None:
         """Let it come to rest, look at everything; then once more after a clean stop."""

@@ -192,11 +192,10 @@ class DiskStorage:
         directory yet: if a full disk has no room for it, it is offline until there is some. So is
         one of which the disk does not tell whose it is.
         """
-        is_there = name in self._on_disk
         try:
             return self.open(name, topic_id, config)
         except KafkaError as error:
-            if is_there:
+            if self._directory.has_partition(name) and name not in self._directory.unreadable:
                 raise
             logger.error("%s is offline: %s", name, error.message)
             log = Log.open(MemorySegments(), config.log)

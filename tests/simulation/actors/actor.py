@@ -61,7 +61,7 @@ class Actor:
         try:
             return await client.send(request, version)
         except ConnectionError:
-            if not self.world.is_stopping:
+            if not (self.world.is_stopping or client.may_be_closed):
                 self.world.fail(f"{self.name}: {what} is answered by closing the connection")
             raise
         finally:

@@ -73,7 +73,7 @@ class Consumer(Actor):
 
     def _check_woken(self, place: Key, position: int, isolation: int, began: float) -> None:
         """Whether it slept on after what it waited for had come."""
-        if isolation == _COMMITTED:
+        if isolation == _COMMITTED or self.world.topics.traits(place[0]).is_weak:
             return
         now = asyncio.get_running_loop().time()
         for at, offset in self.world.acknowledgements(place):

@@ -27,15 +27,23 @@ class Offsets:
     def told(self, commit: Commit, offset: int | None) -> None:
         self._possible[commit] = [offset]
 
-    def check(self, found: Mapping[Commit, int], present: Container[UUID]) -> Iterator[str]:
-        """`present` are the topics that are there: with the others, their offsets are gone."""
+    def check(
+        self, found: Mapping[Commit, int], present: Container[UUID], ending: Container[str]
+    ) -> Iterator[str]:
+        """`present` are the topics that are there: with the others, their offsets are gone. A
+        transaction of a group that is `ending` is decided, and has its markers still to come.
+        """
         for commit in sorted(found.keys() | self._possible.keys(), key=str):
             possible = self.possible(commit)
+            if commit[0] in ending:
+                continue
             if commit[1] in present and found.get(commit) not in possible:
                 yield f"{_name(commit)} is {found.get(commit)}, not one of {possible}"
 
-    def settle(self, found: Mapping[Commit, int]) -> None:
-        self._possible = {commit: [offset] for commit, offset in found.items()}
+    def settle(self, found: Mapping[Commit, int], ending: Container[str]) -> None:
+        undecided = {c: possible for c, possible in self._possible.items() if c[0] in ending}
+        decided = {c: [offset] for c, offset in found.items() if c[0] not in ending}
+        self._possible = undecided | decided
 
 
 def _name(commit: Commit) -> str:
