@@ -42,8 +42,8 @@ class Offsets:
 
     def settle(self, found: Mapping[Commit, int], ending: Container[str]) -> None:
         undecided = {c: possible for c, possible in self._possible.items() if c[0] in ending}
-        decided = {c: [offset] for c, offset in found.items() if c[0] not in ending}
-        self._possible = undecided | decided
+        self._possible = {c: [offset] for c, offset in found.items() if c[0] not in ending}
+        self._possible |= undecided
 
 
 def _name(commit: Commit) -> str:
