@@ -30,10 +30,13 @@ class Pace:
             self._left = self._per_turn
             await asyncio.sleep(0)
 
+    async def through(self, items: Iterable[T]) -> AsyncIterator[T]:
+        """The items, each of them a step. One pace may go through several lists, one in another."""
+        for item in items:
+            yield item
+            await self.step()
 
-async def in_turns(items: Iterable[T], per_turn: int = PER_TURN) -> AsyncIterator[T]:
+
+def in_turns(items: Iterable[T], per_turn: int = PER_TURN) -> AsyncIterator[T]:
     """The items, so many in each turn."""
-    pace = Pace(per_turn)
-    for item in items:
-        yield item
-        await pace.step()
+    return Pace(per_turn).through(items)

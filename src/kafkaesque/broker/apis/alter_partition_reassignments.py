@@ -5,8 +5,8 @@ INVALID_REPLICA_ASSIGNMENT, and there is never one to cancel.
 """
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.apis.pacing import Pace
 from kafkaesque.broker.config import NODE_ID
+from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,

@@ -7,7 +7,7 @@ in Kafka, the last directory that a partition is sent to counts.
 from collections.abc import Iterator
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.apis.pacing import Pace
+from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirPartitionResult,

@@ -3,7 +3,7 @@ authorizer: an entry that nobody obeys must not look as if it were kept.
 """
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.apis.pacing import Pace
+from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.create_acls import (
     AclCreationResult,

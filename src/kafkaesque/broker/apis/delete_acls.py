@@ -3,7 +3,7 @@ authorizer.
 """
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.apis.pacing import Pace
+from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.delete_acls import (
     DeleteAclsFilterResult,

@@ -6,8 +6,8 @@ of a controller's own.
 """
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.apis.pacing import Pace
 from kafkaesque.broker.config import NODE_ID
+from kafkaesque.broker.in_turns import Pace
 from kafkaesque.broker.partition import LEADER_EPOCH
 from kafkaesque.broker.topics import METADATA_TOPIC
 from kafkaesque.errors import ErrorCode

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.apis.pacing import Pace
+from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.apis.pacing import Pace
+from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.protocol.messages.elect_leaders import (
     ElectLeadersRequest,

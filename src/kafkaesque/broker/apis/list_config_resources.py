@@ -7,8 +7,8 @@ Version 0 asks for client metrics alone (KIP-1000); version 1 for any types, or 
 from collections.abc import Iterator
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.apis.pacing import Pace
 from kafkaesque.broker.config import NODE_ID
+from kafkaesque.broker.in_turns import Pace
 from kafkaesque.broker.metadata import Resource
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.list_config_resources import (

@@ -7,8 +7,8 @@ none; up to version 1 a success names every feature.
 
 from kafkaesque.broker.apis.api_versions import FEATURES
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.apis.pacing import Pace
 from kafkaesque.broker.config import NODE_ID
+from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.update_features import (
     FeatureUpdateKey,
