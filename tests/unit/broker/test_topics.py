@@ -6,11 +6,14 @@ from pathlib import Path
 import pytest
 from tests.held_disk import settled
 from tests.unit.broker.broker_rig import BrokerRig, run
+from tests.unit.testing.surroundings import context
 
 from kafkaesque.broker import state_log
+from kafkaesque.broker.apis.metadata import metadata
 from kafkaesque.broker.topics import OFFSETS_TOPIC, NewTopic
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.groups.offsets import CommittedOffset
+from kafkaesque.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kafkaesque.types import TopicPartition
 
 ORDERS = TopicPartition("orders", 0)
@@ -236,6 +239,9 @@ def test_topics_and_partitions_are_bounded_by_settings(tmp_path: Path) -> None:
         with pytest.raises(KafkaError) as refused:
             await rig.topic("three", 1)
         assert refused.value.code is ErrorCode.POLICY_VIOLATION
+        wanted = MetadataRequest(topics=[MetadataRequestTopic(name="three")])
+        answer = await metadata(context(rig.broker, 3, 9), wanted)
+        assert answer.topics[0].error_code == ErrorCode.POLICY_VIOLATION
         await rig.broker.delete_topic(one)
         await rig.topic("three", 4)
 

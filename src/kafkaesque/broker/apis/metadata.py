@@ -8,6 +8,7 @@
 - Version 10 brings topic ids (KIP-516), 12 asks by id alone.
 """
 
+from collections.abc import Mapping
 from functools import cache
 
 from kafkaesque.broker.apis.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
@@ -34,36 +35,36 @@ async def metadata(ctx: Context, request: MetadataRequest) -> MetadataResponse:
         return _response(ctx, request, every)
     # A topic that is named a thousand times is described once, as in Kafka.
     wanted: dict[tuple[str | None, int], MetadataRequestTopic] = {}
+    refused: dict[str, ErrorCode] = {}
     async for topic in paced(request.topics):
         wanted[topic.name, topic.topic_id.int] = topic
     if request.allow_auto_topic_creation and ctx.broker.config["auto.create.topics.enable"]:
         async for topic in paced(wanted.values()):
             if topic.name and topic.name not in topics:
-                await _create(ctx, topic.name)
-    described = [_look_up(ctx, topic) async for topic in paced(wanted.values())]
+                await _create(ctx, topic.name, refused)
+    described = [_look_up(ctx, topic, refused) async for topic in paced(wanted.values())]
     return _response(ctx, request, described)
 
 
-async def _create(ctx: Context, name: str) -> None:
+async def _create(ctx: Context, name: str, refused: dict[str, ErrorCode]) -> None:
     try:
         await ctx.broker.topics.create(NewTopic(name))
     except KafkaError as error:
-        if error.code not in (
-            ErrorCode.TOPIC_ALREADY_EXISTS,
-            ErrorCode.INVALID_TOPIC_EXCEPTION,
-            ErrorCode.KAFKA_STORAGE_ERROR,
-        ):
-            raise
+        if error.code in (ErrorCode.INVALID_PARTITIONS, ErrorCode.POLICY_VIOLATION):
+            refused[name] = error.code  # There is no room for it. Else a client asks again.
 
 
-def _look_up(ctx: Context, wanted: MetadataRequestTopic) -> MetadataResponseTopic:
+def _look_up(
+    ctx: Context, wanted: MetadataRequestTopic, refused: Mapping[str, ErrorCode]
+) -> MetadataResponseTopic:
     try:
         if wanted.topic_id == ZERO_UUID:
             check_topic_name(wanted.name or "")
         return _describe(ctx.broker.topics.find(wanted.name or "", wanted.topic_id))
     except KafkaError as error:
         name = wanted.name if wanted.name or ctx.version >= 12 else ""
-        return MetadataResponseTopic(error_code=error.code, name=name, topic_id=wanted.topic_id)
+        code = refused.get(wanted.name or "", error.code)
+        return MetadataResponseTopic(error_code=code, name=name, topic_id=wanted.topic_id)
 
 
 def _describe(topic: Topic) -> MetadataResponseTopic:
