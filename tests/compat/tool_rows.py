@@ -254,7 +254,7 @@ RECORDS = (
         "kafka-console-consumer",
         f"--topic orders --from-beginning --max-messages 3 --group readers {SHOWN}",
     ),
-    on("kafka-console-consumer", "--topic single --partition 0 --offset 1 --timeout-ms 3000"),
+    on("kafka-console-consumer", "--topic single --partition 0 --offset 1 --max-messages 1"),
     on(
         "kafka-console-consumer",
         "--include sin.* --from-beginning --max-messages 2 --group includers"
@@ -262,7 +262,7 @@ RECORDS = (
     ),
     on(
         "kafka-console-consumer",
-        "--topic single --from-beginning --timeout-ms 3000 --group new-protocol"
+        "--topic single --from-beginning --max-messages 2 --timeout-ms 15000 --group new-protocol"
         " --command-property group.protocol=consumer",
         Differs("Processed a total of 0 messages", "the new consumer protocol is not there"),
     ),

@@ -284,10 +284,10 @@ func consumeGroup(ctx context.Context, seeds []string, args arguments) error {
 	return (&member{name: "only", take: take}).run(ctx, seeds, config, args)
 }
 
-// Two members; the first leaves after a third of the records, the second must end with all partitions.
+// Two members: the second comes with the first record, the first leaves half-way.
 func rebalance(ctx context.Context, seeds []string, args arguments) error {
 	var lock sync.Mutex
-	total := 0
+	total, begun := 0, make(chan struct{})
 	config := settings()
 	config.ChannelBufferSize = 0
 	config.Consumer.Offsets.AutoCommit.Interval = 100 * time.Millisecond
@@ -297,7 +297,9 @@ func rebalance(ctx context.Context, seeds []string, args arguments) error {
 		time.Sleep(2 * time.Millisecond)
 		lock.Lock()
 		defer lock.Unlock()
-		total++
+		if total++; total == 1 {
+			close(begun)
+		}
 		if err := emit(line(message, name)); err != nil {
 			fail(err)
 		}
@@ -307,9 +309,13 @@ func rebalance(ctx context.Context, seeds []string, args arguments) error {
 		return total < args.Count && !(name == "first" && total > args.Count/2)
 	}
 	ended := make(chan error, 2)
-	for _, name := range []string{"first", "second"} {
-		go func() { ended <- (&member{name: name, take: take}).run(all, seeds, config, args) }()
+	go func() { ended <- (&member{name: "first", take: take}).run(all, seeds, config, args) }()
+	select {
+	case <-begun:
+	case err := <-ended:
+		return err
 	}
+	go func() { ended <- (&member{name: "second", take: take}).run(all, seeds, config, args) }()
 	for range 2 {
 		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
 			return err

@@ -195,15 +195,18 @@ func consumeGroup(ctx context.Context, seed string, args arguments) error {
 	return nil
 }
 
-// Two members; the first leaves when half is read, the second must end with all partitions.
+// Two members: the second comes with the first record, the first leaves half-way.
 func rebalance(ctx context.Context, seed string, args arguments) error {
 	var lock sync.Mutex
-	seen := map[[2]int64]bool{}
+	seen, begun := map[[2]int64]bool{}, make(chan struct{})
 	all, finish := context.WithCancel(ctx)
 	defer finish()
 	take := func(name string, message kafka.Message) bool {
 		lock.Lock()
 		defer lock.Unlock()
+		if len(seen) == 0 {
+			close(begun)
+		}
 		seen[[2]int64{int64(message.Partition), message.Offset}] = true
 		if err := emit(line(message, name)); err != nil {
 			fail(err)
@@ -229,9 +232,13 @@ func rebalance(ctx context.Context, seed string, args arguments) error {
 		return nil
 	}
 	ended := make(chan error, 2)
-	for _, name := range []string{"first", "second"} {
-		go func() { ended <- member(name) }()
+	go func() { ended <- member("first") }()
+	select {
+	case <-begun:
+	case err := <-ended:
+		return err
 	}
+	go func() { ended <- member("second") }()
 	for range 2 {
 		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
 			return err
