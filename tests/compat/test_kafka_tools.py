@@ -13,7 +13,7 @@ from tests.compat import tools
 from tests.compat.apache_kafka import ApacheKafka
 from tests.compat.kafka_tools import MAIN_CLASSES, Outcome, ToolJvm
 from tests.compat.tool_page import PAGE, page
-from tests.compat.tool_rows import NOT_YET, ROWS, ROWS_OF_FILES, Differs, Row
+from tests.compat.tool_rows import ROWS, ROWS_OF_FILES, Differs, Row
 from tests.compat.tool_scene import play
 
 from kafkaesque.broker.apis import APIS
@@ -63,7 +63,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
 @pytest.mark.parametrize("number", range(len(ALL_ROWS)), ids=NAMES)
 def test_a_tool_answers_as_the_table_says(number: int, answers: Answers) -> None:
     row, kafka, ours = ALL_ROWS[number], answers.kafka[number], answers.ours[number]
-    expectation = row.expectation
+    expectation = row.expected
     if isinstance(expectation, Differs):
         assert expectation.text in ours.out + ours.err, _beside(row, kafka, ours)
         assert ours != kafka, "it is as on Kafka now: say so in the table"
@@ -107,8 +107,3 @@ def test_every_program_of_the_tools_jar_is_in_the_table() -> None:
 
 def test_the_page_is_that_of_the_table() -> None:
     assert PAGE.read_text() == page(), "run `python -m tests.compat.tool_page`"
-
-
-def test_the_apis_that_are_awaited_are_not_there_yet() -> None:
-    there = {re.sub(r"(?<=[a-z])(?=[A-Z])", "_", api.name).upper() for api in APIS.values()}
-    assert sorted(there & NOT_YET) == [], "they are there: take them out of NOT_YET"

@@ -3,7 +3,6 @@
 Records, settings, added partitions and a group's offsets must arrive, each where it belongs.
 """
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from tests.broker_process import BrokerProcess
 from tests.compat.apache_kafka import ApacheKafka
 from tests.compat.committed import CommittedReader
 from tests.compat.connect_process import ConnectProcess
-from tests.compat.tool_rows import NOT_YET
 
 pytestmark = [pytest.mark.compat, pytest.mark.timeout(400)]
 
@@ -23,8 +21,6 @@ PATIENCE_S = 120.0
 PARTITIONS = 2
 COUNT = 1000
 INTERNAL_TOPICS = ("checkpoints", "heartbeats", "offset-syncs")
-# It complains once, and goes on: without DescribeAcls it cannot know that there is no authorizer.
-EXPECTED_COMPLAINT = re.compile("syncing topic ACLs" if "DESCRIBE_ACLS" in NOT_YET else "$^")
 INTERVALS = (
     "refresh.topics",
     "refresh.groups",
@@ -80,8 +76,7 @@ def test_records_settings_and_offsets_are_mirrored_both_ways(
     _expect_mirrors(clusters, mirror_maker, 2 * COUNT)
     for source, target in (("ours", "kafka"), ("kafka", "ours")):
         _expect_state(clusters[source], clusters[target], source)
-    complaints = [line for line in mirror_maker.said.splitlines() if " ERROR " in line]
-    assert [each for each in complaints if not EXPECTED_COMPLAINT.search(each)] == []
+    assert [line for line in mirror_maker.said.splitlines() if " ERROR " in line] == []
 
 
 def _produce(bootstrap: str, name: str, start: int) -> None:

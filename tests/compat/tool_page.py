@@ -53,14 +53,14 @@ def page() -> str:
 
 
 def _count(tool: str, rows: Sequence[Row]) -> str:
-    differing = sum(isinstance(row.expectation, Differs) for row in rows)
-    worded = sum(row.expectation.words for row in rows if not isinstance(row.expectation, Differs))
+    differing = sum(isinstance(row.expected, Differs) for row in rows)
+    worded = sum(row.expected.words for row in rows if not isinstance(row.expected, Differs))
     return f"| {tool} | {worded} | {len(rows) - differing - worded} | {differing} |"
 
 
 def _differences(rows: Iterable[Row]) -> Iterable[str]:
     for row in rows:
-        if isinstance(difference := row.expectation, Differs):
+        if isinstance(difference := row.expected, Differs):
             said = f"`{difference.text}`" if difference.text else "nothing"
             yield f"| `{row.name.strip()}` | {difference.why} | {said} |"
 
