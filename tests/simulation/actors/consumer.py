@@ -77,10 +77,10 @@ class Consumer(Actor):
             return
         now = asyncio.get_running_loop().time()
         for at, offset in self.world.acknowledgements(place):
-            if offset >= position and now - max(at, began) > _WAKING_SECONDS:
+            if offset >= position and at >= began and now - at > _WAKING_SECONDS:
                 self.world.fail(
                     f"{self.name}: a long poll from offset {position} slept on for "
-                    f"{now - max(at, began):.1f} s after {offset} was acknowledged"
+                    f"{now - at:.1f} s after {offset} was acknowledged"
                 )
 
 
