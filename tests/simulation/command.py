@@ -4,7 +4,7 @@ import argparse
 import multiprocessing
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 from tests.simulation.draw import draw
@@ -94,12 +94,8 @@ def _results(
 def _progress(
     count: int, total: int, failures: dict[str, list[int]], virtual: float, seconds: float
 ) -> str:
-    failed = sum(map(len, _seeds(failures)))
+    failed = sum(map(len, failures.values()))
     return (
         f"{count} of {total} seeds, {failed} failed, {count / seconds:.1f} seeds a second, "
         f"{virtual / seconds:.0f} simulated hours an hour ({virtual / _HOUR_SECONDS:.1f} in all)"
     )
-
-
-def _seeds(failures: dict[str, list[int]]) -> Iterable[list[int]]:
-    return failures.values()

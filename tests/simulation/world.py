@@ -85,6 +85,7 @@ class World:
         self._acknowledgements: dict[Key, list[tuple[float, int]]] = {}
         self._producer_ids: set[tuple[int, int]] = set()
         self._disks: list[GreenletDisk] = []
+        self._rests = 0
         self._is_over = False
 
     def run(self) -> str | None:
@@ -366,12 +367,9 @@ class World:
                 self.fail(problem)
         await self._look(at_rest=True)
         await self._stop()
-        self._is_over = self.plan.in_memory or self._lives_at_end()
-
-    def _lives_at_end(self) -> bool:
-        """Whether the last look has been after a clean stop."""
-        self._ends = getattr(self, "_ends", 0) + 1
-        return self._ends > 1
+        self._rests += 1
+        # On disk, the last look has to be after a clean stop.
+        self._is_over = self.plan.in_memory or self._rests > 1
 
 
 def _heard(task: "asyncio.Task[None]") -> None:

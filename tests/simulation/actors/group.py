@@ -165,8 +165,7 @@ class Member(Committer):
     async def commit_as_member(self, topic: str, index: int) -> None:
         place = self.partition(topic, index)
         if place is not None and self._generation >= 0:
-            commit_group = self._group
-            await self._commit(commit_group, place, self._generation, self._member_id)
+            await self._commit(self._group, place, self._generation, self._member_id)
 
     async def leave(self) -> None:
         if not self._member_id:

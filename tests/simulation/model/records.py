@@ -82,13 +82,6 @@ class Records:
         log = self.log(key)
         log.start = max(log.start, offset)
 
-    def offset_of(self, key: Key, label: int) -> int | None:
-        """Where an acknowledged record is to be found; None: it need not be."""
-        for offset, there in self.log(key).promised.items():
-            if there == label:
-                return offset
-        return None
-
     def check(
         self, key: Key, found: FoundLog, traits: Traits, may_be_aborted: Callable[[int], bool]
     ) -> Iterator[str]:
@@ -136,13 +129,6 @@ class Records:
         log.ever.update(found.labels)
         log.end, log.start = found.end, found.start
         log.latest_start = found.start
-
-    def weaken(self, key: Key) -> None:
-        """Its disk has failed, or the power was cut, and it promises nothing beyond that."""
-        log = self.log(key)
-        log.promised.clear()
-        log.ever.clear()
-        log.end = 0
 
 
 def name(key: Key) -> str:
