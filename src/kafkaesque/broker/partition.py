@@ -36,7 +36,7 @@ from kafkaesque.records.batch import (
     stamp,
     stamp_append_time,
 )
-from kafkaesque.records.compression import Codec, most_records
+from kafkaesque.records.compression import LEAST_RECORD_BYTES, Codec, most_records
 from kafkaesque.records.control import Marker, new_marker, read_marker
 from kafkaesque.types import AbortedTransaction, Buffer, Clock, TopicPartition
 
@@ -331,7 +331,9 @@ class Partition:
             reason = "a producer id needs an epoch and a sequence"
         elif header.attributes & 7 > Codec.ZSTD:
             reason = f"there is no codec {header.attributes & 7}"
-        elif header.count > most_records(header.codec, header.size - HEADER_SIZE):
+        elif header.count * LEAST_RECORD_BYTES > header.size - HEADER_SIZE and (
+            header.count > most_records(header.codec, header.size - HEADER_SIZE)
+        ):
             reason = f"{header.count} records do not fit into {header.size} bytes"
         if reason:
             raise KafkaError(ErrorCode.INVALID_RECORD, reason)
