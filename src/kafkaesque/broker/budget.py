@@ -40,9 +40,6 @@ class Budget:
     def room(self) -> int:
         return max(self.limit - self.used, 0)
 
-    def has_room_for(self, size: int) -> bool:
-        return self.used + size <= self.limit and not self.waiting
-
     @property
     def is_scarce(self) -> bool:
         """Whether there is reason to look for bytes that could be given back."""

@@ -56,6 +56,7 @@ has nothing there: else a few greedy clients could shut everybody out.
 """
 _BYTES_PER_ELEMENT = 16
 """How much larger a request without records becomes by being decoded, as a rule."""
+_REQUESTS_IN_A_ROW = 8
 _STEP_BYTES = 128 * 200
 """What the elements of one step of decoding take."""
 _MAX_ELEMENTS = 50_000
@@ -216,7 +217,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._head:
             data, self._head = memoryview(bytearray(self._head) + data), b""
         budget = self._budget
-        position, end = 0, len(data)
+        position, end, count = 0, len(data), 0
         while not self._closing:
             there = end - position - 4
             if there < 0:
@@ -228,14 +229,19 @@ class Connection(asyncio.BufferedProtocol):
                     f"a frame of {size} bytes (socket.request.max.bytes={self._max_frame_bytes})"
                 )
                 return
-            is_idle = not (self._held or self._line or self._finishing)
-            if not (is_idle and size <= there and budget.has_room_for(size)):
+            if (
+                size > there
+                or self._held + size > self._max_held
+                or budget.used + size > budget.limit
+                or budget.waiting
+                or self._must_answer_first()
+            ):
                 is_small = size <= _SMALL_BYTES and data[position + 4 : position + 6] != _FETCH_KEY
                 needed = size if size <= there else first_bytes(size, there)
                 if self._is_behind(needed, is_small):
                     self._keep(data[position:])
                     return
-            if position and self._has_had_its_share():
+            if count % _REQUESTS_IN_A_ROW == 0 and count and self._has_had_its_share():
                 self._keep(data[position:])
                 return
             position += 4
@@ -244,6 +250,7 @@ class Connection(asyncio.BufferedProtocol):
                 return
             self._request(data[position : position + size])
             position += size
+            count += 1
 
     def _has_had_its_share(self) -> bool:
         """Thousands of small requests fit into one read: others are heard in between."""
@@ -309,8 +316,8 @@ class Connection(asyncio.BufferedProtocol):
         return not self._budget_admits(size)
 
     def _must_answer_first(self) -> bool:
-        is_changing = self._change is not None and self._change.chunks is None
-        return is_changing or len(self._line) >= _MAX_IN_FLIGHT or self._finishing
+        is_changing = self._change is not None
+        return is_changing or self._finishing or len(self._line) >= _MAX_IN_FLIGHT
 
     def go_on(self) -> None:
         self._catch_up()
@@ -498,6 +505,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def _fill(self, place: _Place, chunks: list[Buffer]) -> None:
         place.chunks = chunks
+        if place is self._change:
+            self._change = None
         size = sum(map(len, chunks))
         self._hold(size - place.size)
         place.size = size

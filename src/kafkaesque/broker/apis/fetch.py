@@ -311,13 +311,15 @@ class _Attempt:
 
     def answer(self) -> Answer:
         """What was seen, as much of it as may be sent now."""
-        if self.size:
+        budget = self._ctx.broker.budget
+        if self.size > self._share or self.size > budget.limit - budget.used:
             self._shrink()
         cold = [found for found in self._found if found.size and not self._read(found)]
         return self._with_cold_reads(cold) if cold else self._response()
 
     async def answer_in_slices(self) -> FetchResponse:
-        self._shrink()
+        if self.size > min(self._share, self._ctx.broker.budget.room):
+            self._shrink()
         cold = [
             found
             async for found in self._ctx.broker.slices.paced(self._found)
@@ -329,13 +331,12 @@ class _Attempt:
     def _shrink(self) -> None:
         """What others have not read yet leaves less for this one, but never nothing."""
         self._room = min(self._share, self._ctx.broker.budget.room)
-        if self.size > self._room:
-            sized = [found for found in self._found if found.size]
-            self.size = 0
-            for found in sized:
-                found.size = 0
-                if self.size < self._room or not self.size:
-                    self._look_at(found)
+        sized = [found for found in self._found if found.size]
+        self.size = 0
+        for found in sized:
+            found.size = 0
+            if self.size < self._room or not self.size:
+                self._look_at(found)
 
     def _read(self, found: _Found) -> bool:
         """Whether its bytes were there without waiting for the disk."""
