@@ -215,7 +215,6 @@ class Partition:
         start = self.log.log_start_offset
         self._removable += drop()
         if self.log.log_start_offset > start:
-            self._transactions.forget_before(self.log.log_start_offset)
             # Who waits below it is to hear that its offset is out of range.
             self.wake_watchers()
 
@@ -224,6 +223,12 @@ class Partition:
         is durable, and then says so.
         """
         return [each for each in self._removable if each.next_offset <= log_start_offset]
+
+    def forget_before(self, log_start_offset: int) -> None:
+        """That start is durable. Not before: after a power cut the log might start further down,
+        and what was aborted there would be seen.
+        """
+        self._transactions.forget_before(log_start_offset)
 
     def removed(self, segment: Segment) -> None:
         self._removable.remove(segment)

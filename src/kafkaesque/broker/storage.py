@@ -124,6 +124,7 @@ class MemoryStorage:
 
     async def checkpoint_log_starts(self) -> None:
         for partition in self._partitions:
+            partition.forget_before(partition.log.log_start_offset)
             for segment in partition.removable(partition.log.log_start_offset):
                 partition.log.remove_segments([segment])
                 partition.removed(segment)
@@ -189,13 +190,13 @@ class DiskStorage:
 
     def restore(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition:
         """Open, at start, a partition that is known to clients. One without a record may have no
-        directory yet: if a full disk has no room for it, it is offline until there is some. So is
-        one of which the disk does not tell whose it is.
+        files yet: if a full disk has no room for them, it is offline until there is some. So is one
+        of which the disk does not tell whose it is.
         """
         try:
             return self.open(name, topic_id, config)
         except KafkaError as error:
-            if self._directory.has_partition(name) and name not in self._directory.unreadable:
+            if name in self._on_disk and not self._directory.is_empty(name):
                 raise
             logger.error("%s is offline: %s", name, error.message)
             log = Log.open(MemorySegments(), config.log)
@@ -209,14 +210,15 @@ class DiskStorage:
         if name in self._directory.unreadable:
             self._on_disk[name] = self._directory.topic_id(name)
             self._directory.unreadable.discard(name)
-        known = name in self._on_disk
-        if known and self._is_stale(name, topic_id, self._on_disk.pop(name)):
+        if name in self._on_disk:
+            if not self._is_stale(name, topic_id, self._on_disk[name]):
+                log = self._known_log(name, topic_id, config)
+                del self._on_disk[name]
+                return log
             logger.warning("%s belongs to a topic that was deleted: removed", name)
-            known = False
-        if known:
-            return self._known_log(name, topic_id, config)
         if self._directory.has_partition(name):
             self._directory.delete_partitions([name])
+        self._on_disk.pop(name, None)
         return self._new_log(name, topic_id, config)
 
     def _is_stale(self, name: TopicPartition, topic_id: UUID, found: UUID | None) -> bool:
@@ -263,7 +265,7 @@ class DiskStorage:
 
     def strays(self) -> list[TopicPartition]:
         """Partitions on disk that no topic has claimed: left alone, and named."""
-        return sorted(self._on_disk)
+        return sorted(self._on_disk.keys() - self._partitions.keys())
 
     def remove_strays(self, deleted: Collection[UUID]) -> set[UUID]:
         """Remove what a kill has left of topics that were deleted, or that were being made and
@@ -272,7 +274,7 @@ class DiskStorage:
         doomed = {
             name: found
             for name, found in self._on_disk.items()
-            if found in deleted or self._directory.is_empty(name)
+            if name not in self._partitions and (found in deleted or self._directory.is_empty(name))
         }
         try:
             self._directory.delete_partitions(sorted(doomed))
@@ -370,6 +372,8 @@ class DiskStorage:
             try:
                 if merged != written:
                     await self._disk.run(lambda: self._directory.write_log_start_offsets(merged))
+                for partition, start in starts.items():
+                    partition.forget_before(start)
             except OSError as error:
                 logger.error("log starts could not be written: %s", error)
             for partition, start in starts.items():
@@ -433,6 +437,8 @@ class DiskStorage:
                 if swap.is_undone:
                     raise
                 raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
+            if partition.is_closed:
+                return False
             # A log that is being repaired must not change.
             partition.check_online()
             partition.log.end_swap(swap)

@@ -91,3 +91,23 @@ def test_a_partition_whose_metadata_cannot_be_read_is_offline_and_comes_back_who
         assert partition.log.end_offset == partition.high_watermark == 3
 
     run(tmp_path, work)
+
+
+def test_an_empty_partition_that_a_full_disk_cannot_open_keeps_its_offsets(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        partition = (await rig.topic("orders", segment_bytes="1024", retention_ms="0")).partition(0)
+        await rig.fill(partition)
+        partition.enforce_retention(1 << 62)
+        await rig.broker.storage.checkpoint_log_starts()
+        end = partition.log.end_offset
+        await rig.broker.close()
+        (log,) = (tmp_path / "orders-0").glob("*.log")
+        log.unlink()
+        rig.files.is_full_for_new_files = True
+        broker = await rig.open()
+        assert broker.storage.strays() == []
+        rig.files.is_full_for_new_files = False
+        await broker.storage.revive()
+        assert broker.topics.named("orders").partition(0).log.end_offset == end
+
+    run(tmp_path, work)
