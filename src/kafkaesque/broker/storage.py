@@ -213,6 +213,7 @@ class DiskStorage:
         if name in self._on_disk:
             if not self._is_stale(name, topic_id, self._on_disk[name]):
                 log = self._known_log(name, topic_id, config)
+                # Not before: this may fail, and be tried again.
                 del self._on_disk[name]
                 return log
             logger.warning("%s belongs to a topic that was deleted: removed", name)

@@ -111,3 +111,23 @@ def test_an_empty_partition_that_a_full_disk_cannot_open_keeps_its_offsets(tmp_p
         assert broker.topics.named("orders").partition(0).log.end_offset == end
 
     run(tmp_path, work)
+
+
+def test_a_partition_that_comes_back_in_more_than_one_attempt_is_whole(tmp_path: Path) -> None:
+    """Its metadata can be read again before its log can."""
+
+    async def work(rig: BrokerRig) -> None:
+        await rig.fill((await rig.topic("orders")).partition(0), batches=3)
+        await rig.broker.close()
+        (tmp_path / ".kafka_cleanshutdown").unlink()
+        rig.files.broken["open"] = "orders-0/partition.metadata"
+        broker = await rig.open()
+        partition = broker.topics.named("orders").partition(0)
+        rig.files.broken["open"] = "orders-0/00000000000000000000.log"
+        await broker.storage.revive()
+        assert partition.offline is not None
+        rig.files.broken.clear()
+        await broker.storage.revive()
+        assert partition.log.end_offset == partition.high_watermark == 3
+
+    run(tmp_path, work)
