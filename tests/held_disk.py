@@ -41,6 +41,11 @@ class HeldDisk(Disk):
         except (OSError, KafkaError) as error:
             done.set_exception(error)
 
+    def hold_back(self) -> Callable[[], None]:
+        """Let what has come last be late; what comes after it is not. Call the result to do it."""
+        job, done = self._waiting.pop()
+        return lambda: done.set_result(job())
+
     async def let_all_go(self) -> None:
         """Hold nothing any more, and wait until nothing waits."""
         self.is_held = False

@@ -92,7 +92,7 @@ class Partition:
         self._disk = disk
         self._clock = clock
         self._begin = begin
-        self._flushing = False
+        self._flushing: asyncio.Future[float] | None = None
         self._unflushed: deque[tuple[int, asyncio.Future[None]]] = deque()
         self._removable: list[Segment] = []
         self._watchers: set[Watcher] = set()
@@ -286,9 +286,12 @@ class Partition:
         self.wake_watchers()
 
     async def ended(self) -> None:
-        """After `close`: nobody here touches its files by name any more."""
+        """After `close`: nobody here touches its files by name any more. The first flush does too:
+        it writes whose the partition is.
+        """
         async with self._maintenance:
-            pass
+            if self._flushing is not None:
+                await asyncio.wait([self._flushing])
 
     def wake_watchers(self) -> None:
         """Let those who wait look again: something has happened that is not an append."""
@@ -377,19 +380,18 @@ class Partition:
             )
 
     def _flush(self) -> None:
-        if self._flushing or self.offline is not None:
+        if self._flushing is not None or self.offline is not None:
             return
         flush = self.log.begin_flush()
         if flush is None:
             self._advance(self.log.flushed_offset, self.log.appended_size)
             return
-        self._flushing = True
         size = self.log.appended_size
-        done = self._disk.run(partial(_timed, flush.run))
+        done = self._flushing = self._disk.run(partial(_timed, flush.run))
         done.add_done_callback(lambda done: self._flush_ended(flush, size, done))
 
     def _flush_ended(self, flush: Flush, size: int, done: asyncio.Future[float]) -> None:
-        self._flushing = False
+        self._flushing = None
         if error := done.exception():
             self._go_offline(error)
             return

@@ -246,3 +246,22 @@ def test_topics_and_partitions_are_bounded_by_settings(tmp_path: Path) -> None:
         await rig.topic("three", 4)
 
     run(tmp_path, work, max_topics="3", max_partitions="6")
+
+
+def test_the_last_flush_of_a_deleted_topic_does_not_reach_its_namesake(tmp_path: Path) -> None:
+    """It writes whose the partition is: the namesake would be taken for what was deleted."""
+
+    async def work(rig: BrokerRig) -> None:
+        old = await rig.topic("orders")
+        rig.append(old.partition(0))
+        late = rig.disk.hold_back()
+        deleting = asyncio.ensure_future(rig.broker.delete_topic(old))
+        await settled()
+        assert not deleting.done()
+        late()
+        await deleting
+        await rig.fill((await rig.topic("orders")).partition(0), batches=3)
+        await rig.reopen()
+        assert rig.broker.topics.named("orders").partition(0).log.end_offset == 3
+
+    run(tmp_path, work)
