@@ -15,7 +15,11 @@ from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.topics import NewTopic
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.list_groups import ListGroupsRequest
-from kafkaesque.protocol.messages.produce import PartitionProduceData
+from kafkaesque.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 from kafkaesque.records.batch import Codec, Record, new_batch
 
 NOW = 1_700_000_000_000
@@ -156,5 +160,31 @@ def test_as_many_records_as_can_be_are_taken(codec: Codec) -> None:
         smallest = new_batch(records, codec=codec)
         answer = produce_answer(await client.call(produce("t", 0, smallest), 9))
         assert answer.error_code == 0
+
+    with_broker(scenario)
+
+
+def test_a_short_request_to_many_topics_keeps_its_bytes_while_others_are_read() -> None:
+    def to_each(topics: list[str], value: bytes) -> ProduceRequest:
+        data = [PartitionProduceData(index=0, records=batch([value]))]
+        return ProduceRequest(
+            acks=-1,
+            timeout_ms=10_000,
+            topic_data=[TopicProduceData(name=topic, partition_data=data) for topic in topics],
+        )
+
+    async def scenario(broker: Broker, client: Client) -> None:
+        mine, hers = ([f"{name}{i:02}" for i in range(65)] for name in ("mine", "hers"))
+        for topic in mine + hers:
+            await broker.topics.create(NewTopic(topic, 1))
+        other = Client(broker)
+        client.send(to_each(mine, b"mine"), 9)
+        other.send(to_each(hers, b"hers"), 9)
+        for each in (client, other):
+            while not each.answers():
+                await asyncio.sleep(0)
+        for topic in mine:
+            log = broker.topics.named(topic).partition(0).log
+            assert b"mine" in bytes(log.read(0, 1000, log.end_offset).read())
 
     with_broker(scenario)

@@ -64,6 +64,7 @@ def produce(
         count += len(topic.partition_data)
     if count > _MANY_PARTITIONS:
         ctx.alone = True
+        _keep_all(ctx, request)
         return _produce_to_many(ctx, request)
     response = ProduceResponse(
         responses=[
@@ -94,7 +95,7 @@ async def _produce_to_many(ctx: Context, request: ProduceRequest) -> ProduceResp
         async for data in paced(topic.partition_data):
             answer = PartitionProduceResponse(index=data.index, base_offset=-1)
             answers.append(answer)
-            later.append(_Part(topic, _kept(data), answer))
+            later.append(_Part(topic, data, answer))
     return await _produce_in_slices(ctx, request, response, [], later)
 
 
@@ -156,6 +157,15 @@ def _must_be_opened(ctx: Context, topic: Topic, data: PartitionProduceData) -> b
 def _kept(data: PartitionProduceData) -> PartitionProduceData:
     """The bytes that it was read from are needed for the next read."""
     return PartitionProduceData(index=data.index, records=bytearray(data.records or b""))
+
+
+def _keep_all(ctx: Context, request: ProduceRequest) -> None:
+    """The same at once for all, before anything else is read. A long request has its own bytes."""
+    shared = ctx.broker.scratch.obj
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            if isinstance(data.records, memoryview) and data.records.obj is shared:
+                data.records = bytearray(data.records)
 
 
 async def _append_later(
