@@ -151,10 +151,16 @@ class ErrorCode(IntEnum):
     SHARE_SESSION_LIMIT_REACHED = 133
 
 
+_MOST_CHARACTERS = 8000
+"""Of a message, which may repeat what a client sent: a string of the protocol has 32,767 bytes."""
+
+
 class KafkaError(Exception):
     """A failure that Kafka's protocol has an error code for."""
 
     def __init__(self, code: ErrorCode, message: str = "") -> None:
+        if len(message) > _MOST_CHARACTERS:
+            message = f"{message[:_MOST_CHARACTERS]}…"
         super().__init__(message or code.name)
         self.code = code
         self.message = message or code.name

@@ -25,7 +25,7 @@ from collections.abc import Awaitable, Generator, Mapping
 from dataclasses import replace
 from functools import partial
 from inspect import iscoroutinefunction
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from kafkaesque.broker.apis import APIS, Api, Context
 from kafkaesque.broker.apis.api_versions import unsupported_api_versions
@@ -70,6 +70,8 @@ it on its connection begins before it is answered: the next OffsetFetch sees a c
 """
 _HOT = frozenset((PRODUCE, FETCH))
 _FETCH_KEY = FETCH.to_bytes(2)
+
+_Encoding: TypeAlias = Generator[None, None, list[Buffer]]
 
 
 class _Place:
@@ -369,7 +371,7 @@ class Connection(asyncio.BufferedProtocol):
         if isinstance(result, Awaitable):
             self._await(api, header, result, len(data), context.alone)
         elif result is not None:
-            self._respond(header, result)
+            self._respond(api, header, result)
 
     def _await(
         self, api: Api, header: RequestHeader, result: Awaitable[Any], size: int, alone: bool
@@ -457,40 +459,32 @@ class Connection(asyncio.BufferedProtocol):
             self._broken(place, api, header, error)
             return
         result = answer.result()
-        if result is None:
-            self._fill(place, [])
-        elif api.key in _HOT:
-            self._fill(place, _encoded(header, result))
+        try:
+            chunks = [] if result is None else _begin_to_encode(header, result)
+        except Exception as error:
+            self._broken(place, api, header, error)
+            return
+        if isinstance(chunks, list):
+            self._fill(place, chunks)
         else:
-            steps = encode_in_steps(result, header.api_version)
-            chunks = _after_one_step(steps)
-            if chunks is None:
-                self._encode_in_slices(place, header, result, steps)
-            else:
-                self._fill(place, _framed(header, chunks))
+            self._encode_in_slices(place, api, header, result, chunks)
 
-    def _respond(self, header: RequestHeader, result: Any) -> None:
+    def _respond(self, api: Api, header: RequestHeader, result: Any) -> None:
         """With what a handler has answered at once."""
-        if header.api_key in _HOT:
-            chunks = _encoded(header, result)
-        else:
-            steps = encode_in_steps(result, header.api_version)
-            message = _after_one_step(steps)
-            if message is None:
-                self._encode_in_slices(self._new_place(0), header, result, steps)
-                return
-            chunks = _framed(header, message)
-        if self._line:
+        try:
+            chunks = _begin_to_encode(header, result)
+        except Exception as error:
+            self._broken(self._new_place(0), api, header, error)
+            return
+        if not isinstance(chunks, list):
+            self._encode_in_slices(self._new_place(0), api, header, result, chunks)
+        elif self._line:
             self._fill(self._new_place(0), chunks)
         else:
             self._write(chunks)
 
     def _encode_in_slices(
-        self,
-        place: _Place,
-        header: RequestHeader,
-        response: Any,
-        steps: Generator[None, None, list[Buffer]],
+        self, place: _Place, api: Api, header: RequestHeader, response: Any, steps: _Encoding
     ) -> None:
         encoding = asyncio.ensure_future(self._broker.slices.run(steps))
         self._polls.add(encoding)
@@ -498,7 +492,11 @@ class Connection(asyncio.BufferedProtocol):
         def encoded(done: asyncio.Future[list[Buffer]]) -> None:
             self._polls.discard(done)
             self._let_go(response)
-            if not done.cancelled():
+            if done.cancelled():
+                return
+            if isinstance(error := done.exception(), Exception):
+                self._broken(place, api, header, error)
+            else:
                 self._fill(place, _framed(header, done.result()))
 
         encoding.add_done_callback(encoded)
@@ -539,7 +537,8 @@ class Connection(asyncio.BufferedProtocol):
         if header.api_key != API_VERSIONS:
             self.refuse(f"API {header.api_key} is not supported in version {header.api_version}")
             return
-        self._respond(header._replace(api_version=0), unsupported_api_versions())
+        api = self._apis[API_VERSIONS]
+        self._respond(api, header._replace(api_version=0), unsupported_api_versions())
 
     def _broken(self, place: _Place, api: Api, header: RequestHeader, error: Exception) -> None:
         if isinstance(error, ConnectionAbortedError | DecodeError):
@@ -598,6 +597,15 @@ def _after_one_step(steps: Generator[None, None, Any]) -> Any | None:
     except StopIteration as end:
         return end.value
     return None
+
+
+def _begin_to_encode(header: RequestHeader, response: Any) -> list[Buffer] | _Encoding:
+    """The whole response, or, if it is long, the steps that are left."""
+    if header.api_key in _HOT:
+        return _encoded(header, response)
+    steps = encode_in_steps(response, header.api_version)
+    message = _after_one_step(steps)
+    return steps if message is None else _framed(header, message)
 
 
 def _encoded(header: RequestHeader, response: Any) -> list[Buffer]:

@@ -3,16 +3,18 @@
 import asyncio
 import logging
 import struct
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Generator, Mapping
 from typing import Any
 
 import pytest
 from tests.unit.broker.connections import Client, memory_broker
-from tests.wire.requests import batch, fetch, produce, produce_answer
+from tests.wire.requests import batch, create_topic, fetch, produce, produce_answer
 
+from kafkaesque.broker import connection
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.topics import NewTopic
 from kafkaesque.broker.turn import Turn
+from kafkaesque.errors import ErrorCode
 from kafkaesque.log.memory import MemorySlice
 from kafkaesque.log.slices import KnownSlice
 from kafkaesque.protocol.messages.describe_cluster import DescribeClusterRequest
@@ -327,3 +329,40 @@ def test_who_comes_when_there_is_no_room_is_let_in_when_there_is() -> None:
         assert len(third.answers()) == 1
 
     with_broker(scenario, {"max.connections": "1"})
+
+
+@pytest.mark.parametrize("is_long", [False, True])
+@pytest.mark.parametrize(
+    ("request_", "version"), [(ListGroupsRequest(), 4), (DescribeClusterRequest(), 0)]
+)
+def test_an_answer_that_cannot_be_encoded_is_answered_as_an_error(
+    monkeypatch: pytest.MonkeyPatch, request_: object, version: int, is_long: bool
+) -> None:
+    def failing(response: object, version: int) -> Generator[None, None, None]:
+        if is_long:
+            yield
+        raise struct.error
+
+    async def scenario(broker: Broker) -> None:
+        monkeypatch.setattr(connection, "encode_in_steps", failing)
+        client = Client(broker)
+        client.send(request_, version)
+        await settled()
+        (answer,) = client.answers()
+        assert answer.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+        assert broker.budget.used == 0
+
+    with_broker(scenario)
+
+
+@pytest.mark.parametrize("version", [4, 7])
+def test_an_error_that_repeats_a_long_word_of_the_request_is_answered(version: int) -> None:
+    async def scenario(broker: Broker) -> None:
+        client = Client(broker)
+        client.send(create_topic("q", 1, retention_ms="x" * 32_767), version)
+        await settled()
+        (answer,) = client.answers()
+        assert answer.topics[0].error_code == ErrorCode.INVALID_CONFIG
+        assert answer.topics[0].error_message.endswith("x…")
+
+    with_broker(scenario)
