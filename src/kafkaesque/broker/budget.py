@@ -3,10 +3,13 @@ are not sent. All connections of a broker share one budget; beyond it they are r
 the other, as bytes are given back, in the order in which they came to wait.
 
 A request that alone exceeds the budget goes through when next to nothing else is in flight: what
-the waiting connections have sent so far does not count, or they would wait for each other.
+the waiting connections have sent so far does not count, or they would wait for each other. One that
+has gone so far comes before those that have not begun, until it is whole: else all of them would
+grow, a little in each round, and their sum has no bound.
 """
 
 import asyncio
+from collections import OrderedDict
 from typing import Protocol
 
 _SLACK = 8
@@ -31,7 +34,7 @@ class Budget:
     def __init__(self, limit: int, loop: asyncio.AbstractEventLoop) -> None:
         self.limit = limit
         self.used = 0
-        self.waiting: dict[Holder, int] = {}
+        self.waiting: OrderedDict[Holder, int] = OrderedDict()
         self._favoured: Holder | None = None
         self._is_woken = False
         self._loop = loop
@@ -52,9 +55,11 @@ class Budget:
             return True
         return not self.waiting and self._fits(size)
 
-    def wait(self, holder: Holder, size: int) -> None:
+    def wait(self, holder: Holder, size: int, *, has_begun: bool = False) -> None:
         """Have it go on when there is room for so many bytes."""
         self.waiting.setdefault(holder, size)
+        if has_begun:
+            self.waiting.move_to_end(holder, last=False)
         self.wake_soon()
 
     def forget(self, holder: Holder) -> None:

@@ -293,17 +293,17 @@ class Connection(asyncio.BufferedProtocol):
             return True
         others = self._held - frame.held
         has_own = not others or self._held + frame.growth <= self._max_held
-        if has_own and self._budget_admits(frame.growth):
+        if has_own and self._budget_admits(frame.growth, has_begun=True):
             self._hold(frame.growth)
             frame.grow()
             return True
         self._pause()
         return False
 
-    def _budget_admits(self, size: int) -> bool:
+    def _budget_admits(self, size: int, *, has_begun: bool = False) -> bool:
         if self._budget.admits(self, size):
             return True
-        self._budget.wait(self, size)
+        self._budget.wait(self, size, has_begun=has_begun)
         return False
 
     def _is_behind(self, size: int, is_small: bool = False) -> bool:

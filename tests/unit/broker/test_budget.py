@@ -105,3 +105,16 @@ def test_one_that_has_gone_holds_nobody_up() -> None:
         assert log == ["other"]
 
     run(scenario)
+
+
+def test_one_that_has_begun_comes_before_those_that_have_not() -> None:
+    async def scenario(budget: Budget, log: list[str]) -> None:
+        budget.used = 100
+        new, begun = Waiter(budget, "new", 0, 50, log), Waiter(budget, "begun", 0, 50, log)
+        budget.wait(new, 50)
+        budget.wait(begun, 50, has_begun=True)
+        budget.give_back(100)
+        await settled()
+        assert log == ["begun", "new"]
+
+    run(scenario)

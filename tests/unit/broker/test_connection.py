@@ -189,7 +189,7 @@ def test_small_requests_get_through_when_the_budget_is_used_up() -> None:
 
 def test_frames_that_together_exceed_the_budget_go_one_after_the_other() -> None:
     async def scenario(broker: Broker) -> None:
-        clients = [Client(broker) for _ in range(3)]
+        clients = [Client(broker) for _ in range(20)]
         frames = [c.frame(produce("t", 0, batch([bytes(900_000)])), 9) for c in clients]
         left = list(frames)
         answers = []
@@ -198,11 +198,11 @@ def test_frames_that_together_exceed_the_budget_go_one_after_the_other() -> None
                 taken = client.send_bytes(left[number][:50_000])
                 left[number] = left[number][taken:]
                 answers += client.answers()
-            assert broker.budget.used <= 2 * MB + 2 * MB
+            assert broker.budget.used <= MB + 2 * MB
             await asyncio.sleep(0)
-            if len(answers) == 3:
+            if len(answers) == 20:
                 break
-        assert [produce_answer(answer).error_code for answer in answers] == [0, 0, 0]
+        assert [produce_answer(answer).error_code for answer in answers] == [0] * 20
         assert (broker.budget.used, not broker.budget.waiting) == (0, True)
 
     with_broker(scenario, {"queued.max.request.bytes": str(MB)})
