@@ -23,6 +23,7 @@ from tests.unit.broker.connections import Client, memory_broker
 from tests.wire.client import request_frame
 
 from kafkaesque.broker.broker import Broker
+from kafkaesque.broker.connection import MAX_ELEMENTS
 from kafkaesque.broker.topics import NewTopic
 from kafkaesque.protocol.codec import encode
 from kafkaesque.protocol.messages import MESSAGES
@@ -30,7 +31,11 @@ from kafkaesque.protocol.schema import Field, Primitive, schema_of
 
 KB, MB = 1 << 10, 1 << 20
 
-SIZES = {"1 KB": KB, "1 MB": MB}
+MOST = "most"
+SIZES = {"1 KB": KB, "1 MB": MB, MOST: 0}
+"""Of many a request a megabyte is refused, for it has too many elements: then the worst is the
+largest that is not.
+"""
 
 _SENSIBLE: dict[str, Any] = {
     # What makes a request get past its first check, or change nothing.
@@ -145,6 +150,8 @@ def crowded_frame(key: int, version: int, path: tuple[str, ...], size: int) -> b
     request = MESSAGES[key].request
     if not path:
         return request_frame(crowded(request, version, (), 1), version, 1)
+    if not size:
+        return request_frame(crowded(request, version, path, MAX_ELEMENTS - len(path)), version, 1)
     return request_frame(of_size(request, version, path, size), version, 1)
 
 

@@ -182,10 +182,12 @@ def test_acks_0_has_no_response_and_keeps_the_others_in_order(
     assert isinstance(client.receive(), FetchResponse)
 
 
-def test_acks_0_that_cannot_be_appended_is_silent_too(connect: Callable[[], RawClient]) -> None:
+def test_acks_0_that_cannot_be_appended_closes_the_connection(
+    connect: Callable[[], RawClient],
+) -> None:
     client = connect()
     client.send(produce("no-such-topic", 0, batch([b"lost"]), acks=0), 9)
-    assert isinstance(client.call(_metadata(), MetadataResponse, 9), MetadataResponse)
+    assert client.is_closed_by_broker()
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ _BYTES_PER_ELEMENT = 16
 _REQUESTS_IN_A_ROW = 8
 _STEP_BYTES = 128 * 200
 """What the elements of one step of decoding take."""
-_MAX_ELEMENTS = 50_000
+MAX_ELEMENTS = 50_000
 """In all arrays of one request: no client comes near it, but one megabyte can."""
 _PROGRESS_BYTES = 4096
 """What must come of a frame between two looks at it."""
@@ -227,6 +227,9 @@ class Connection(asyncio.BufferedProtocol):
                 return
             size = int.from_bytes(data[position : position + 4])
             if not 8 <= size <= self._max_frame_bytes:
+                if self._must_answer_first():
+                    self._keep(data[position:])
+                    return
                 self.refuse(
                     f"a frame of {size} bytes (socket.request.max.bytes={self._max_frame_bytes})"
                 )
@@ -236,7 +239,8 @@ class Connection(asyncio.BufferedProtocol):
                 or self._held + size > self._max_held
                 or budget.used + size > budget.limit
                 or budget.waiting
-                or self._must_answer_first()
+                or self._finishing
+                or (self._line and self._must_answer_first())
             ):
                 is_small = size <= _SMALL_BYTES and data[position + 4 : position + 6] != _FETCH_KEY
                 needed = size if size <= there else first_bytes(size, there)
@@ -353,7 +357,7 @@ class Connection(asyncio.BufferedProtocol):
             if len(data) <= _SMALL_BYTES:
                 request = decode(message, header.api_version, data, position, surplus=True)
             else:
-                steps = decode_in_steps(message, header.api_version, data, position, _MAX_ELEMENTS)
+                steps = decode_in_steps(message, header.api_version, data, position, MAX_ELEMENTS)
                 request = _after_one_step(steps)
         except DecodeError as error:
             self.refuse(error.message)
@@ -402,7 +406,7 @@ class Connection(asyncio.BufferedProtocol):
         self, place: _Place, api: Api, header: RequestHeader, data: memoryview, position: int
     ) -> Any:
         message = MESSAGES[api.key].request
-        steps = decode_in_steps(message, header.api_version, data, position, _MAX_ELEMENTS)
+        steps = decode_in_steps(message, header.api_version, data, position, MAX_ELEMENTS)
         request = await self._broker.slices.run(self._counted(place, steps))
         context = Context(self._broker, self._listener, header, self.peer, self._number)
         result = api.handle(context, request)

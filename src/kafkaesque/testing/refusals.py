@@ -10,7 +10,7 @@ from typing import Any
 
 from kafkaesque.broker.apis import Context
 from kafkaesque.broker.apis.api_versions import api_versions
-from kafkaesque.broker.apis.metadata import metadata
+from kafkaesque.broker.apis.metadata import metadata_response
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages import MESSAGES
 from kafkaesque.protocol.messages.alter_replica_log_dirs import (
@@ -164,9 +164,7 @@ def _inner(message: Any, field: Field) -> list[Any]:
 def _blank(context: Context, name: str) -> Any:
     """The response as yet without the error, but with what a client needs to come back."""
     if name == "Metadata":
-        response: Any = metadata(context, MetadataRequest())
-        response.topics = []
-        return response
+        return metadata_response(context, MetadataRequest(), [])
     if name == "ApiVersions":
         return api_versions(context, ApiVersionsRequest())
     return MESSAGES[context.header.api_key].response()

@@ -32,7 +32,7 @@ async def metadata(ctx: Context, request: MetadataRequest) -> MetadataResponse:
     topics, paced = ctx.broker.topics, ctx.broker.slices.paced
     if request.topics is None or (ctx.version == 0 and not request.topics):
         every = [_describe(topic) async for topic in paced(list(topics)) if not topic.is_unused]
-        return _response(ctx, request, every)
+        return metadata_response(ctx, request, every)
     # A topic that is named a thousand times is described once, as in Kafka.
     wanted: dict[tuple[str | None, int], MetadataRequestTopic] = {}
     refused: dict[str, ErrorCode] = {}
@@ -43,7 +43,7 @@ async def metadata(ctx: Context, request: MetadataRequest) -> MetadataResponse:
             if topic.name and topic.name not in topics:
                 await _create(ctx, topic.name, refused)
     described = [_look_up(ctx, topic, refused) async for topic in paced(wanted.values())]
-    return _response(ctx, request, described)
+    return metadata_response(ctx, request, described)
 
 
 async def _create(ctx: Context, name: str, refused: dict[str, ErrorCode]) -> None:
@@ -88,9 +88,10 @@ def _partition(index: int) -> MetadataResponsePartition:
     )
 
 
-def _response(
+def metadata_response(
     ctx: Context, request: MetadataRequest, topics: list[MetadataResponseTopic]
 ) -> MetadataResponse:
+    """What there is to say beside the topics, and these."""
     node_id, host, port = ctx.advertised
     response = MetadataResponse(
         brokers=[MetadataResponseBroker(node_id=node_id, host=host, port=port)],
