@@ -102,6 +102,11 @@ class Partition:
         self._last_append_time = NO_TIMESTAMP
 
     @property
+    def is_begun(self) -> bool:
+        """Whether `log` is its own: else nothing is known of what is on disk."""
+        return self._begin is None
+
+    @property
     def last_stable_offset(self) -> int:
         """How far readers of committed records may see: never below where the log starts, though
         records of an open transaction may have been deleted.

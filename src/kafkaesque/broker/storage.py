@@ -344,11 +344,17 @@ class DiskStorage:
         async with self._checkpoints:
             moved = [p for p in self._partitions.values() if p.offline is None and p.has_moved]
             await asyncio.gather(*map(self._checkpoint, moved))
-            points = {name: p.log.recovery_point for name, p in self._partitions.items()}
+            points = {name: self._recovery_point(p) for name, p in self._partitions.items()}
             # Compared with what is on disk, not with what moved: the last write may have failed.
             # Entries of partitions that are gone go with it.
             if points != self._directory.recovery_points:
                 await self._disk.run(lambda: self._directory.write_recovery_points(points))
+
+    def _recovery_point(self, partition: Partition) -> int:
+        """One that could not be opened keeps what it had: it says that there are records."""
+        if partition.is_begun:
+            return partition.log.recovery_point
+        return self._directory.recovery_points.get(partition.name, 0)
 
     async def _checkpoint(self, partition: Partition) -> None:
         try:
@@ -487,7 +493,7 @@ class DiskStorage:
     async def _close(self, partition: Partition) -> bool:
         """Whether the partition ends where its recovery point says, and all of it is on disk."""
         partition.close()
-        is_whole = partition.log.recovery_point == partition.log.end_offset
+        is_whole = partition.log.recovery_point == partition.log.end_offset and partition.is_begun
         try:
             await self._disk.run(partial(partition.log.close, clean=True))
         except (OSError, KafkaError) as error:

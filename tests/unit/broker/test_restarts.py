@@ -131,3 +131,26 @@ def test_a_partition_that_comes_back_in_more_than_one_attempt_is_whole(tmp_path:
         assert partition.log.end_offset == partition.high_watermark == 3
 
     run(tmp_path, work)
+
+
+def test_a_partition_that_was_never_opened_is_not_left_as_clean_nor_as_empty(
+    tmp_path: Path,
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        await rig.fill((await rig.topic("orders")).partition(0), batches=3)
+        await rig.broker.close()
+        marker = tmp_path / ".kafka_cleanshutdown"
+        marker.unlink()
+        rig.files.broken["open"] = "orders-0/partition.metadata"
+        broker = await rig.open()
+        await rig.fill((await rig.topic("others")).partition(0), batches=1)
+        await broker.storage.checkpoint()
+        await broker.close()
+        assert not marker.exists()
+        rig.files.broken.clear()
+        # A check of the file system may take away what could not be read.
+        (tmp_path / "orders-0" / "partition.metadata").unlink()
+        broker = await rig.open()
+        assert broker.topics.named("orders").partition(0).log.end_offset == 3
+
+    run(tmp_path, work)
