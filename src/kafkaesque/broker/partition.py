@@ -84,6 +84,7 @@ class Partition:
         self.log = log
         self.config = config
         self.producers, self._transactions = _restore(log)
+        self.starts_for_good(log.log_start_offset)
         self.high_watermark = log.end_offset
         self.offline: str | None = None
         self.is_closed = False
@@ -223,17 +224,17 @@ class Partition:
             # Who waits below it is to hear that its offset is out of range.
             self.wake_watchers()
 
+    def starts_for_good(self, log_start_offset: int) -> None:
+        """No power cut brings back what lies before it. Until then, a snapshot has to say which of
+        it was aborted.
+        """
+        self._transactions.forget_before(log_start_offset)
+
     def removable(self, log_start_offset: int) -> list[Segment]:
         """Segments that a log start leaves behind, oldest first: storage.py removes them once it
         is durable, and then says so.
         """
         return [each for each in self._removable if each.next_offset <= log_start_offset]
-
-    def forget_before(self, log_start_offset: int) -> None:
-        """That start is durable. Not before: after a power cut the log might start further down,
-        and what was aborted there would be seen.
-        """
-        self._transactions.forget_before(log_start_offset)
 
     def removed(self, segment: Segment) -> None:
         self._removable.remove(segment)
@@ -472,7 +473,6 @@ def _restore(log: Log) -> tuple[Producers, PartitionTransactions]:
                 transactions.appended(header, header.max_timestamp)
             elif marker := read_marker(_batch(log, header)):
                 transactions.ended(header.producer_id, marker, header.base_offset)
-    transactions.forget_before(log.log_start_offset)
     return producers, transactions
 
 

@@ -124,7 +124,7 @@ class MemoryStorage:
 
     async def checkpoint_log_starts(self) -> None:
         for partition in self._partitions:
-            partition.forget_before(partition.log.log_start_offset)
+            partition.starts_for_good(partition.log.log_start_offset)
             for segment in partition.removable(partition.log.log_start_offset):
                 partition.log.remove_segments([segment])
                 partition.removed(segment)
@@ -379,10 +379,11 @@ class DiskStorage:
             try:
                 if merged != written:
                     await self._disk.run(lambda: self._directory.write_log_start_offsets(merged))
-                for partition, start in starts.items():
-                    partition.forget_before(start)
             except OSError as error:
                 logger.error("log starts could not be written: %s", error)
+            else:
+                for partition, start in starts.items():
+                    partition.starts_for_good(start)
             for partition, start in starts.items():
                 await self._remove_segments(partition, start)
 

@@ -7,12 +7,15 @@ from random import Random
 from tests.crash.forgetting import ForgettingFiles
 from tests.held_disk import HeldDisk
 from tests.unit.broker.broker_rig import BrokerRig, run
+from tests.unit.broker.brokers import write
 
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.config import BrokerConfig
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.topics import NewTopic
 from kafkaesque.records.batch import Record, new_batch
+from kafkaesque.records.control import Marker
+from kafkaesque.types import AbortedTransaction
 
 NOW = 1_700_000_000_000
 
@@ -43,6 +46,28 @@ def test_records_of_a_topic_that_a_kill_found_unflushed_survive_a_power_cut() ->
         return broker.topics.named("orders").partition(0).log.end_offset
 
     assert {asyncio.run(story(seed)) for seed in range(40)} == {1}
+
+
+def test_what_was_aborted_is_known_while_a_kill_can_bring_it_back() -> None:
+    async def story() -> None:
+        files = ForgettingFiles()
+        broker = await _opened(files)
+        partition = (await broker.topics.create(NewTopic("orders", 1))).partition(0)
+        await write(partition, 7, 0)
+        partition.append_marker(7, 0, Marker.ABORT)
+        if waiting := partition.flushed(2):
+            await waiting
+        partition.delete_records(2)
+        await partition.checkpoint()
+        broker = await _opened(files.kill())
+        partition = broker.topics.named("orders").partition(0)
+        assert partition.log.log_start_offset == 0
+        assert partition.aborted(0, 2) == [AbortedTransaction(7, 0, 1)]
+        partition.delete_records(2)
+        await broker.storage.checkpoint_log_starts()
+        assert partition.aborted(0, 2) == []
+
+    asyncio.run(story())
 
 
 def test_a_partition_that_a_full_disk_has_no_room_for_comes_when_there_is_some(
