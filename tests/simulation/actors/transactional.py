@@ -116,7 +116,11 @@ class TransactionalProducer(Producer):
         commit = (self.name, *place)
         if code is ErrorCode.NONE:
             transaction.offsets[commit] = offset
+            # The request has the topic's name only, and that may be another's when it arrives.
+            self.world.offsets.going_astray(offset)
             code = await self._commit_offset(topic, place, offset)
+            if self.partition(topic, index) == place:
+                self.world.offsets.arrived(offset)
         self.note(f"send offset {offset} of {name(place)}: {code.name}")
         if code is ErrorCode.NONE:
             transaction.acknowledged_offsets.add(commit)

@@ -11,9 +11,17 @@ Commit: TypeAlias = tuple[str, UUID, int]
 class Offsets:
     def __init__(self) -> None:
         self._possible: dict[Commit, list[int | None]] = {}
+        self._astray: set[int] = set()
 
     def forget_all(self) -> None:
         self._possible.clear()
+
+    def going_astray(self, offset: int) -> None:
+        """It is sent by a topic's name: a namesake may get it. No two offsets are equal."""
+        self._astray.add(offset)
+
+    def arrived(self, offset: int) -> None:
+        self._astray.discard(offset)
 
     def known(self, group: str) -> list[Commit]:
         return [commit for commit in self._possible if commit[0] == group]
@@ -35,7 +43,7 @@ class Offsets:
         """
         for commit in sorted(found.keys() | self._possible.keys(), key=str):
             possible = self.possible(commit)
-            if commit[0] in ending:
+            if commit[0] in ending or found.get(commit) in self._astray:
                 continue
             if commit[1] in present and found.get(commit) not in possible:
                 yield f"{_name(commit)} is {found.get(commit)}, not one of {possible}"
