@@ -48,6 +48,11 @@ class Budget:
         """Whether there is reason to look for bytes that could be given back."""
         return bool(self.waiting) or self.used > self.limit // 2
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether next to nothing is in flight, and will be so with one request more."""
+        return self.used <= self.limit // (2 * _SLACK)
+
     def admits(self, holder: Holder, size: int) -> bool:
         """Whether so many bytes more may be held, now and by this one. Nobody overtakes."""
         if holder is self._favoured:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import struct
 from collections.abc import Callable, Coroutine, Generator, Mapping
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -120,6 +121,27 @@ def test_slow_readers_share_the_brokers_budget() -> None:
         assert broker.budget.used == 0
 
     with_broker(scenario, {"queued.max.request.bytes": str(20 * MB)}, megabytes=9)
+
+
+def test_fetches_that_wait_for_weeks_do_not_hold_the_budget(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(import_module("kafkaesque.broker.apis.fetch"), "_SHORT_WAIT_MS", 1)
+
+    async def scenario(broker: Broker) -> None:
+        for _ in range(20):
+            greedy = Client(broker)
+            for _ in range(128):
+                greedy.queue(long_poll(max_wait_ms=2**31 - 1), 11)
+            greedy.flush()
+        assert broker.budget.waiting
+        client = Client(broker)
+        client.send(produce("t", 0, batch([bytes(900_000)])), 9)
+        async with asyncio.timeout(20):
+            while not client.answers():
+                await asyncio.sleep(0.001)
+
+    with_broker(scenario, {"queued.max.request.bytes": str(MB)})
 
 
 def test_a_fetch_that_waits_for_megabytes_keeps_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,8 +39,11 @@ _MAX_SHARE_BYTES = 8 << 20
 where `min_bytes` asks for more. Reading and sending 50 MB would keep everybody else waiting for
 20 ms and more.
 """
+_SHORT_WAIT_MS = 500
+"""How long a fetch may wait that comes when much is in flight: else a few clients could hold the
+whole budget for weeks by asking for what never comes.
+"""
 _MANY_PARTITIONS = 256
-_PARTITIONS_IN_A_STEP = 64
 
 Answer: TypeAlias = FetchResponse | Awaitable[FetchResponse]
 
@@ -110,7 +113,9 @@ class _LongPoll:
         self._is_over = False
         self._is_woken = False
         self._reading: asyncio.Future[FetchResponse | None] | None = None
-        self._timer = loop.call_later(request.max_wait_ms / 1000, self._time_is_over)
+        is_idle = ctx.broker.budget.is_idle
+        wait_ms = request.max_wait_ms if is_idle else min(request.max_wait_ms, _SHORT_WAIT_MS)
+        self._timer = loop.call_later(wait_ms / 1000, self._time_is_over)
         self.answer: asyncio.Future[FetchResponse] = loop.create_future()
         self.answer.add_done_callback(self._end)
         ctx.broker.long_polls.add(self)
