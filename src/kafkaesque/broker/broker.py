@@ -66,6 +66,15 @@ def loop_clock(loop: asyncio.AbstractEventLoop) -> Clock:
     return lambda: int(loop.time() * 1000)
 
 
+def _storage(
+    directory: DataDirectory | None, disk: Disk, clock: Clock, files: Files | None
+) -> tuple[Storage, Compactor]:
+    if directory is None:
+        return MemoryStorage(disk, clock), MemoryCompactor()
+    storage = DiskStorage(directory, disk, clock)
+    return storage, DiskCompactor(storage, FilesInSlices(files) if files else ChildProcess())
+
+
 class Broker:
     """One node: its topics, groups and producers."""
 
@@ -115,22 +124,21 @@ class Broker:
     ) -> "Broker":
         """Open the data and replay it. Raises StartError if it cannot be used."""
         disk = new_disk(asyncio.get_running_loop())
-        storage: Storage = MemoryStorage(disk, clock)
-        compactor: Compactor = MemoryCompactor()
         directory = None
         if given.data_dir is not None:
             directory = DataDirectory.open(files or OsFiles(), str(given.data_dir))
-            storage = on_disk = DiskStorage(directory, disk, clock)
-            compactor = DiskCompactor(on_disk, FilesInSlices(files) if files else ChildProcess())
-        broker = cls(Config(dict(given.settings)), storage, disk, clock, compactor)
         try:
+            storage, compactor = _storage(directory, disk, clock, files)
+            broker = cls(Config(dict(given.settings)), storage, disk, clock, compactor)
             await broker._load()
             storage.forget_strangers()
         except (KafkaError, OSError) as error:
+            where = "memory"
             if directory is not None:
+                where = directory.path
                 directory.close(clean=False)
             disk.close()
-            raise StartError(f"{storage.path}: {error}. Mend that, then start again") from error
+            raise StartError(f"{where}: {error}. Mend that, then start again") from error
         if storage.scanned_bytes:
             logger.info("the last stop was not clean: scanned %d bytes", storage.scanned_bytes)
         for stray in storage.strays():

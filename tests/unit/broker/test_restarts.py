@@ -1,9 +1,13 @@
 """What a broker finds when it starts after a kill, a power cut, or both, or on a full disk."""
 
 import asyncio
+import errno
+import os
 from pathlib import Path
 from random import Random
+from uuid import UUID
 
+import pytest
 from tests.crash.forgetting import ForgettingFiles
 from tests.held_disk import HeldDisk
 from tests.unit.broker.broker_rig import BrokerRig, run
@@ -13,9 +17,11 @@ from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.config import BrokerConfig
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.topics import NewTopic
+from kafkaesque.errors import StartError
+from kafkaesque.log.directory import DataDirectory
 from kafkaesque.records.batch import Record, new_batch
 from kafkaesque.records.control import Marker
-from kafkaesque.types import AbortedTransaction
+from kafkaesque.types import AbortedTransaction, TopicPartition
 
 NOW = 1_700_000_000_000
 
@@ -23,6 +29,10 @@ NOW = 1_700_000_000_000
 async def _opened(files: ForgettingFiles) -> Broker:
     config = BrokerConfig((), Path("/data"), {})
     return await Broker.open(config, lambda: NOW, files, HeldDisk)
+
+
+def _io_error(path: str) -> None:
+    raise OSError(errno.EIO, os.strerror(errno.EIO), path)
 
 
 async def _acknowledged(partition: Partition) -> None:
@@ -68,6 +78,33 @@ def test_what_was_aborted_is_known_while_a_kill_can_bring_it_back() -> None:
         assert partition.aborted(0, 2) == []
 
     asyncio.run(story())
+
+
+@pytest.mark.parametrize("operation", ["names", "is_directory"])
+def test_a_start_that_cannot_look_at_its_partitions_says_so_and_lets_go_of_the_directory(
+    operation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = ForgettingFiles()
+
+    def failing(self: DataDirectory) -> dict[TopicPartition, UUID | None]:
+        """As DataDirectory.partitions is, on a disk that fails in its midst."""
+        with monkeypatch.context() as patch:
+            patch.setattr(files, operation, _io_error)
+            return partitions(self)
+
+    async def story() -> int:
+        broker = await _opened(files)
+        await broker.topics.create(NewTopic("orders", 1))
+        await _acknowledged(broker.topics.named("orders").partition(0))
+        await broker.close()
+        with monkeypatch.context() as patch:
+            patch.setattr(DataDirectory, "partitions", failing)
+            with pytest.raises(StartError, match="/data.*Input/output error"):
+                await _opened(files)
+        return (await _opened(files)).topics.named("orders").partition(0).log.end_offset
+
+    partitions = DataDirectory.partitions
+    assert asyncio.run(story()) == 1
 
 
 def test_a_partition_that_a_full_disk_has_no_room_for_comes_when_there_is_some(
