@@ -242,13 +242,16 @@ class DiskStorage:
             # A kill may have left its metadata in the page cache only. What is acknowledged from
             # here on must not be taken for a deleted topic's after a power cut.
             directory.secure_topic_id(name, topic_id, segments)
-        return Log.open(
-            segments,
-            config.log_of(name),
-            log_start_offset=directory.log_start_offsets.get(name),
-            recovery_point=directory.recovery_points.get(name),
-            clean=directory.was_clean,
-        )
+        try:
+            return Log.open(
+                segments,
+                config.log_of(name),
+                log_start_offset=directory.log_start_offsets.get(name),
+                recovery_point=directory.recovery_points.get(name),
+                clean=directory.was_clean,
+            )
+        except KafkaError as error:
+            raise KafkaError(error.code, f"{name} cannot be opened: {error.message}") from error
 
     def _new_log(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Log:
         """Begin a log. If the disk has no room for its files, those that were made go again."""

@@ -107,6 +107,21 @@ def test_a_start_that_cannot_look_at_its_partitions_says_so_and_lets_go_of_the_d
     assert asyncio.run(story()) == 1
 
 
+def test_a_start_that_cannot_recover_a_log_names_the_partition(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        await rig.fill((await rig.topic("orders")).partition(0), batches=3)
+        await rig.broker.close()
+        (tmp_path / ".kafka_cleanshutdown").unlink()
+        rig.files.broken["sync"] = "orders-0/0"
+        with pytest.raises(StartError, match="orders-0 cannot be opened"):
+            await rig.open()
+        rig.files.broken.clear()
+        await rig.open()
+        assert rig.broker.topics.named("orders").partition(0).log.end_offset == 3
+
+    run(tmp_path, work)
+
+
 def test_a_partition_that_a_full_disk_has_no_room_for_comes_when_there_is_some(
     tmp_path: Path,
 ) -> None:
