@@ -99,7 +99,7 @@ def test_a_start_that_cannot_look_at_its_partitions_says_so_and_lets_go_of_the_d
         await broker.close()
         with monkeypatch.context() as patch:
             patch.setattr(DataDirectory, "partitions", failing)
-            with pytest.raises(StartError, match="/data.*Input/output error"):
+            with pytest.raises(StartError, match=r"/data.*Input/output error"):
                 await _opened(files)
         return (await _opened(files)).topics.named("orders").partition(0).log.end_offset
 
