@@ -92,6 +92,9 @@ def taken_apart(message: Any) -> _Steps[None]:
     left = [message]
     while left:
         part = left.pop()
+        turn += 1
+        if turn % ELEMENTS_IN_A_STEP == 0:
+            yield
         for each in schema_of(type(part)).fields:
             elements = getattr(part, each.name)
             if not isinstance(elements, list) or getrefcount(elements) > _HELD_BY_FIELD:
