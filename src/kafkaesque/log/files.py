@@ -15,6 +15,7 @@ import fcntl
 import mmap
 import os
 import resource
+import stat
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -60,9 +61,11 @@ class Files(Protocol):
 
     def size(self, path: str) -> int: ...
 
-    def exists(self, path: str) -> bool: ...
+    def exists(self, path: str) -> bool:
+        """Raises OSError where the disk does not tell."""
 
-    def is_directory(self, path: str) -> bool: ...
+    def is_directory(self, path: str) -> bool:
+        """The same."""
 
     def make_directory(self, path: str) -> None: ...
 
@@ -213,6 +216,16 @@ class OsLock:
             os.close(descriptor)
 
 
+def _mode(path: str) -> int | None:
+    """None: nothing is there. os.path says so too where the disk fails, and what it holds would be
+    taken for gone.
+    """
+    try:
+        return os.stat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
 class OsFiles:
     def open(self, path: str, *, create: bool = False) -> File:
         return OsFile(path, create)
@@ -224,10 +237,11 @@ class OsFiles:
         return os.stat(path).st_size
 
     def exists(self, path: str) -> bool:
-        return os.path.exists(path)
+        return _mode(path) is not None
 
     def is_directory(self, path: str) -> bool:
-        return os.path.isdir(path)
+        mode = _mode(path)
+        return mode is not None and stat.S_ISDIR(mode)
 
     def make_directory(self, path: str) -> None:
         os.mkdir(path, _DIRECTORY_MODE)

@@ -120,6 +120,23 @@ def test_a_lock_keeps_other_processes_out_until_it_is_released(
         assert not pool.apply(_is_locked, (path,))
 
 
+def test_what_the_disk_does_not_tell_is_not_taken_for_gone(
+    files: OsFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(path: str, **options: object) -> os.stat_result:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+
+    (tmp_path / "file").touch()
+    for missing in ("missing", "file/missing"):
+        assert not files.exists(f"{tmp_path}/{missing}")
+        assert not files.is_directory(f"{tmp_path}/{missing}")
+    for look in (files.exists, files.is_directory):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "stat", failing)
+            with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+                look(str(tmp_path))
+
+
 def test_directories_come_and_go(files: OsFiles, tmp_path: Path) -> None:
     path = str(tmp_path / "d")
     files.make_directory(path)
