@@ -186,10 +186,13 @@ class DataDirectory:
         return self._files.exists(self._at(str(partition)))
 
     def is_empty(self, partition: TopicPartition) -> bool:
-        """Whether no record was ever written there."""
+        """Whether no record was ever written there. One that cannot be read may have some."""
         path = self._at(str(partition))
-        logs = [name for name in self._files.names(path) if name.endswith(LOG)]
-        return not any(self._files.size(f"{path}/{name}") for name in logs)
+        try:
+            logs = [name for name in self._files.names(path) if name.endswith(LOG)]
+            return not any(self._files.size(f"{path}/{name}") for name in logs)
+        except OSError:
+            return False
 
     def delete_partitions(self, partitions: Iterable[TopicPartition]) -> list[str]:
         """Put partitions aside, durably, under the names returned: `remove_deleted` does the rest.

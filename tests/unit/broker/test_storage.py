@@ -1,5 +1,7 @@
 """Housekeeping: what fails for one partition stops no other, and is done when the disk allows."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -151,5 +153,25 @@ def test_what_a_kill_has_left_of_a_topic_that_was_being_made_goes_at_the_next_st
         broker = await rig.open()
         assert broker.storage.strays() == [TopicPartition("kept", 0)]
         assert not (tmp_path / "never-0").exists()
+
+    run(tmp_path, work)
+
+
+def test_a_directory_that_nobody_claims_and_nobody_can_read_keeps_no_broker_from_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        await rig.broker.close()
+        (tmp_path / "strange-0").mkdir()
+        names = rig.files.names
+
+        def unreadable(directory: str) -> list[str]:
+            if directory.endswith("strange-0"):
+                raise OSError(errno.EIO, os.strerror(errno.EIO), directory)
+            return names(directory)
+
+        monkeypatch.setattr(rig.files, "names", unreadable)
+        broker = await rig.open()
+        assert broker.storage.strays() == [TopicPartition("strange", 0)]
 
     run(tmp_path, work)
