@@ -377,7 +377,9 @@ class Topics:
 
     def _check_collision(self, name: str) -> None:
         """`a.b` and `a_b` would have the same metrics in Kafka, which refuses the second."""
-        for other in self._by_plain_name.get(_plain(name), ()):
+        plain = _plain(name)
+        on_their_way = (other for other in self._creating if _plain(other) == plain)
+        for other in (*self._by_plain_name.get(plain, ()), *on_their_way):
             message = f"Topic '{name}' collides with existing topics: {other}"
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
 

@@ -265,3 +265,15 @@ def test_the_last_flush_of_a_deleted_topic_does_not_reach_its_namesake(tmp_path:
         assert rig.broker.topics.named("orders").partition(0).log.end_offset == 3
 
     run(tmp_path, work)
+
+
+def test_names_that_collide_are_refused_while_the_first_is_being_made(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        first = asyncio.ensure_future(rig.topic("a.b"))
+        await asyncio.sleep(0)
+        with pytest.raises(KafkaError) as refused:
+            await rig.topic("a_b")
+        assert refused.value.code is ErrorCode.INVALID_TOPIC_EXCEPTION
+        await first
+
+    run(tmp_path, work)
