@@ -58,8 +58,8 @@ class _Image:
     topic_configs: dict[str, dict[str, str]] = field(default_factory=dict)
     broker_configs: dict[str, str] = field(default_factory=dict)
     next_producer_id: int | None = None
-    removed: set[UUID] = field(default_factory=set)
-    """Topics that were deleted: their files may still be there."""
+    removed: dict[UUID, str] = field(default_factory=dict)
+    """Topics that were deleted, and their names if known: their files may still be there."""
 
     def apply(self, record: MetadataRecord | None) -> None:
         match record:
@@ -79,9 +79,9 @@ class _Image:
                 pass
 
     def _remove(self, topic_id: UUID) -> None:
-        self.removed.add(topic_id)
         self.partitions.pop(topic_id, None)
         name = self.names.pop(topic_id, None)
+        self.removed.setdefault(topic_id, name or "")
         if name is not None:
             del self.ids[name]
             self.topic_configs.pop(name, None)
@@ -141,8 +141,10 @@ class Metadata:
         self._gate = _Gate()
         self._next_producer_id = 0
         self._reserved_producer_ids = 0
-        self.removed_topics: set[UUID] = set()
-        """Topics that were deleted, and whose files may still be there since an earlier run."""
+        self.removed_topics: Mapping[UUID, str] = {}
+        """Topics that were deleted, and whose files may still be there since an earlier run; their
+        names if known.
+        """
 
     @property
     def partition(self) -> Partition:

@@ -54,7 +54,7 @@ class Storage(Protocol):
     def open(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition: ...
     def restore(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition: ...
     def strays(self) -> list[TopicPartition]: ...
-    def remove_strays(self, deleted: Collection[UUID]) -> set[UUID]: ...
+    def remove_strays(self, deleted: Mapping[UUID, str]) -> Mapping[UUID, str]: ...
     def forget_strangers(self) -> None: ...
     def offline(self) -> list[Partition]: ...
     def durable_log_start(self, partition: Partition) -> int: ...
@@ -96,8 +96,8 @@ class MemoryStorage:
     def strays(self) -> list[TopicPartition]:
         return []
 
-    def remove_strays(self, deleted: Collection[UUID]) -> set[UUID]:
-        return set()
+    def remove_strays(self, deleted: Mapping[UUID, str]) -> Mapping[UUID, str]:
+        return {}
 
     def forget_strangers(self) -> None:
         pass
@@ -271,25 +271,32 @@ class DiskStorage:
         """Partitions on disk that no topic has claimed: left alone, and named."""
         return sorted(self._on_disk.keys() - self._partitions.keys())
 
-    def remove_strays(self, deleted: Collection[UUID]) -> set[UUID]:
-        """Remove what a kill has left of topics that were deleted, or that were being made and
-        have no records; the deleted topics that could not be removed.
+    def remove_strays(self, deleted: Mapping[UUID, str]) -> Mapping[UUID, str]:
+        """Remove what a kill has left of topics that were deleted (ids and names), or that were
+        being made and have no records; the deleted topics that could not be removed.
         """
-        doomed = {
-            name: found
-            for name, found in self._on_disk.items()
-            if name not in self._partitions and (found in deleted or self._directory.is_empty(name))
-        }
+        strays = {name: self._on_disk[name] for name in self.strays()}
+        of_deleted = {name for name in strays if self._is_of_deleted(name, deleted)}
+        doomed = {n for n in strays if n in of_deleted or self._directory.is_empty(n)}
         try:
             self._directory.delete_partitions(sorted(doomed))
         except OSError as error:
             logger.error("files of deleted topics stay until the next start: %s", error)
-            return {found for found in doomed.values() if found in deleted and found is not None}
-        for name, found in doomed.items():
-            of = "was deleted" if found in deleted else "was never made"
+            return {found: name for found, name in deleted.items() if found in strays.values()}
+        for name in sorted(doomed):
+            of = "was deleted" if name in of_deleted else "was never made"
             logger.warning("%s belongs to a topic that %s: removed", name, of)
             del self._on_disk[name]
-        return set()
+        return {}
+
+    def _is_of_deleted(self, name: TopicPartition, deleted: Mapping[UUID, str]) -> bool:
+        """Its metadata may have been lost with the power: one that was never flushed goes by its
+        name.
+        """
+        found = self._on_disk[name]
+        if found is not None:
+            return found in deleted
+        return name.topic in deleted.values() and not self._directory.recovery_points.get(name)
 
     def forget_strangers(self) -> None:
         """Drop checkpoints of partitions that are gone."""

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 from tests.crash.forgetting import ForgettingFiles
-from tests.held_disk import HeldDisk
+from tests.held_disk import HeldDisk, settled
 from tests.unit.broker.broker_rig import BrokerRig, run
 from tests.unit.broker.brokers import write
 
@@ -56,6 +56,27 @@ def test_records_of_a_topic_that_a_kill_found_unflushed_survive_a_power_cut() ->
         return broker.topics.named("orders").partition(0).log.end_offset
 
     assert {asyncio.run(story(seed)) for seed in range(40)} == {1}
+
+
+def test_what_a_power_cut_has_left_of_a_deleted_topic_goes_though_it_was_never_flushed() -> None:
+    """Some of its records may have reached the disk, and whose they are may not."""
+
+    async def story(seed: int) -> list[TopicPartition]:
+        files = ForgettingFiles()
+        broker = await _opened(files)
+        topic = await broker.topics.create(NewTopic("orders", 1))
+        await _acknowledged((await broker.topics.create(NewTopic("other", 1))).partition(0))
+        assert isinstance(broker.disk, HeldDisk)
+        batch = new_batch([Record(0, NOW, b"key", b"value")])
+        topic.partition(0).append(memoryview(batch))
+        broker.disk.hold_back()
+        deleting = asyncio.ensure_future(broker.delete_topic(topic))
+        await settled()
+        assert "orders" not in broker.topics
+        deleting.cancel()
+        return (await _opened(files.cut(Random(seed)))).storage.strays()
+
+    assert [asyncio.run(story(seed)) for seed in range(40)] == [[]] * 40
 
 
 def test_what_was_aborted_is_known_while_a_kill_can_bring_it_back() -> None:
