@@ -464,7 +464,8 @@ class Connection(asyncio.BufferedProtocol):
             return
         result = answer.result()
         try:
-            chunks = [] if result is None else _begin_to_encode(header, result)
+            is_short = api.key in _HOT and place is not self._change
+            chunks = [] if result is None else _begin_to_encode(header, result, is_short)
         except Exception as error:
             self._broken(place, api, header, error)
             return
@@ -476,7 +477,7 @@ class Connection(asyncio.BufferedProtocol):
     def _respond(self, api: Api, header: RequestHeader, result: Any) -> None:
         """With what a handler has answered at once."""
         try:
-            chunks = _begin_to_encode(header, result)
+            chunks = _begin_to_encode(header, result, header.api_key in _HOT)
         except Exception as error:
             self._broken(self._new_place(0), api, header, error)
             return
@@ -603,9 +604,11 @@ def _after_one_step(steps: Generator[None, None, Any]) -> Any | None:
     return None
 
 
-def _begin_to_encode(header: RequestHeader, response: Any) -> list[Buffer] | _Encoding:
+def _begin_to_encode(
+    header: RequestHeader, response: Any, is_short: bool
+) -> list[Buffer] | _Encoding:
     """The whole response, or, if it is long, the steps that are left."""
-    if header.api_key in _HOT:
+    if is_short:
         return _encoded(header, response)
     steps = encode_in_steps(response, header.api_version)
     message = _after_one_step(steps)

@@ -3,12 +3,15 @@
 import asyncio
 import sys
 from collections.abc import Callable, Coroutine
+from itertools import count
 from typing import Any
 
 import pytest
 from tests.unit.broker.connections import Client, memory_broker
 
 from kafkaesque.broker.broker import Broker
+from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.slices import Slices
 from kafkaesque.broker.topics import NewTopic
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
@@ -27,6 +30,7 @@ from kafkaesque.protocol.messages.describe_topic_partitions import (
 from kafkaesque.protocol.messages.describe_topic_partitions import (
     TopicRequest as DescribedTopic,
 )
+from kafkaesque.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from kafkaesque.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 
 TOPIC = 2
@@ -113,5 +117,36 @@ def test_thousands_of_topics_are_described_in_the_order_of_their_names() -> None
         )
         answer = await client.call(request, 0)
         assert [topic.name for topic in answer.topics] == sorted(names)
+
+    with_client(scenario)
+
+
+def test_a_long_poll_of_many_partitions_looks_at_them_again_in_slices(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks = 0
+    read = Partition.read
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        nonlocal looks
+        looks += 1
+        return read(*args, **kwargs)
+
+    async def scenario(broker: Broker, client: Client) -> None:
+        nonlocal looks
+        monkeypatch.setattr(Partition, "read", counted)
+        await broker.topics.create(NewTopic("many", 300))
+        clock = count()
+        broker.slices = Slices(lambda: next(clock))
+        partitions = [FetchPartition(partition=i, partition_max_bytes=1000) for i in range(300)]
+        topics = [FetchTopic(topic="many", partitions=partitions)]
+        client.send(FetchRequest(max_wait_ms=1, min_bytes=1, max_bytes=1000, topics=topics), 11)
+        most = 0
+        while not (found := client.answers()):
+            looks = 0
+            await asyncio.sleep(0)
+            most = max(most, looks)
+        assert len(found[0].responses[0].partitions) == 300
+        assert 0 < most < 5
 
     with_client(scenario)

@@ -174,7 +174,7 @@ class _LongPoll:
             self._read_later(answer)
 
     async def _look(self, attempt: "_Attempt", moved: set[Partition]) -> FetchResponse | None:
-        attempt.look_again(moved)
+        await attempt.look_again_in_slices(moved)
         if attempt.is_enough or self._is_over:
             return await attempt.answer_in_slices()
         self._needed = attempt.needed
@@ -275,6 +275,11 @@ class _Attempt:
             if found.partition in moved:
                 self._look_at(found)
 
+    async def look_again_in_slices(self, moved: Container[Partition]) -> None:
+        async for found in self._ctx.broker.slices.paced(self._found):
+            if found.partition in moved:
+                self._look_at(found)
+
     def let_go(self) -> None:
         """Keep sizes alone: it will be a while."""
         for found in self._found:
@@ -331,7 +336,10 @@ class _Attempt:
             if found.size and not self._read(found)
         ]
         await self._read_cold(cold)
-        return self._response()
+        response = _Response(self._ctx, self._session)
+        async for found in self._ctx.broker.slices.paced(self._found):
+            response.tell(found)
+        return response.whole()
 
     def _shrink(self) -> None:
         """What others have not read yet leaves less for this one, but never nothing."""
@@ -388,24 +396,40 @@ class _Attempt:
             found.data.error_code = error.code
 
     def _response(self) -> FetchResponse:
-        session = self._session
-        topics: dict[tuple[str, int], FetchableTopicResponse] = {}
-        served = []
+        response = _Response(self._ctx, self._session)
         for found in self._found:
-            wanted, data = found.wanted, found.data
-            told = (data.high_watermark, data.log_start_offset)
-            is_news = data.records or data.error_code or told != wanted.told
-            if session.incremental and not is_news:
-                continue
-            wanted.told = None if data.error_code else told
-            if data.records:
-                served.append(found.key)
-                self._ctx.broker.traffic.fetched_bytes += found.size
-            name = (wanted.topic, wanted.topic_id.int)
-            topic = topics.get(name)
-            if topic is None:
-                topic = FetchableTopicResponse(topic=wanted.topic, topic_id=wanted.topic_id)
-                topics[name] = topic
-            topic.partitions.append(data)
-        session.to_the_end(served)
-        return FetchResponse(session_id=session.id, responses=list(topics.values()))
+            response.tell(found)
+        return response.whole()
+
+
+class _Response:
+    """What a session is told: everything at first, then what is news."""
+
+    __slots__ = ("_served", "_session", "_topics", "_traffic")
+
+    def __init__(self, ctx: Context, session: Session) -> None:
+        self._traffic = ctx.broker.traffic
+        self._session = session
+        self._topics: dict[tuple[str, int], FetchableTopicResponse] = {}
+        self._served: list[Key] = []
+
+    def tell(self, found: _Found) -> None:
+        wanted, data = found.wanted, found.data
+        told = (data.high_watermark, data.log_start_offset)
+        is_news = data.records or data.error_code or told != wanted.told
+        if self._session.incremental and not is_news:
+            return
+        wanted.told = None if data.error_code else told
+        if data.records:
+            self._served.append(found.key)
+            self._traffic.fetched_bytes += found.size
+        name = (wanted.topic, wanted.topic_id.int)
+        topic = self._topics.get(name)
+        if topic is None:
+            topic = FetchableTopicResponse(topic=wanted.topic, topic_id=wanted.topic_id)
+            self._topics[name] = topic
+        topic.partitions.append(data)
+
+    def whole(self) -> FetchResponse:
+        self._session.to_the_end(self._served)
+        return FetchResponse(session_id=self._session.id, responses=list(self._topics.values()))
