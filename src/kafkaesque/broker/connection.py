@@ -464,8 +464,12 @@ class Connection(asyncio.BufferedProtocol):
             return
         result = answer.result()
         try:
-            is_short = api.key in _HOT and place is not self._change
-            chunks = [] if result is None else _begin_to_encode(header, result, is_short)
+            if result is None:
+                chunks: list[Buffer] | _Encoding = []
+            elif api.key in _HOT and place is not self._change:
+                chunks = _encoded(header, result)
+            else:
+                chunks = _begin_to_encode(header, result)
         except Exception as error:
             self._broken(place, api, header, error)
             return
@@ -477,7 +481,10 @@ class Connection(asyncio.BufferedProtocol):
     def _respond(self, api: Api, header: RequestHeader, result: Any) -> None:
         """With what a handler has answered at once."""
         try:
-            chunks = _begin_to_encode(header, result, header.api_key in _HOT)
+            if api.key in _HOT:
+                chunks: list[Buffer] | _Encoding = _encoded(header, result)
+            else:
+                chunks = _begin_to_encode(header, result)
         except Exception as error:
             self._broken(self._new_place(0), api, header, error)
             return
@@ -604,12 +611,8 @@ def _after_one_step(steps: Generator[None, None, Any]) -> Any | None:
     return None
 
 
-def _begin_to_encode(
-    header: RequestHeader, response: Any, is_short: bool
-) -> list[Buffer] | _Encoding:
+def _begin_to_encode(header: RequestHeader, response: Any) -> list[Buffer] | _Encoding:
     """The whole response, or, if it is long, the steps that are left."""
-    if is_short:
-        return _encoded(header, response)
     steps = encode_in_steps(response, header.api_version)
     message = _after_one_step(steps)
     return steps if message is None else _framed(header, message)
@@ -620,7 +623,8 @@ def _encoded(header: RequestHeader, response: Any) -> list[Buffer]:
 
 
 def _framed(header: RequestHeader, message: list[Buffer]) -> list[Buffer]:
-    api = MESSAGES[header.api_key]
-    flexible = api.has_flexible_response_header(header.api_version)
-    head = encode_response_header(header.correlation_id, flexible)
+    key, version, correlation_id, _ = header
+    # What has_flexible_response_header says, for every response that is sent.
+    flexible = key != API_VERSIONS and version >= FLEXIBLE_SINCE.get(key, version + 1)
+    head = encode_response_header(correlation_id, flexible)
     return frame([head, *message])

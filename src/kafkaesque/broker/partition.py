@@ -136,7 +136,10 @@ class Partition:
         A retried batch is not appended again: its header comes back with the original offset.
         """
         self.check_online()
-        header = header or self._validated_with_keys(batch)
+        if header is None:
+            header = self.validated(batch)
+            if self.config.compacted:
+                _check_keys(batch)
         if header.producer_id >= 0 and (there := self.producers.check(header)):
             return header._replace(base_offset=there.base_offset, max_timestamp=there.append_time)
         now_ms = self._clock()
@@ -304,14 +307,6 @@ class Partition:
         for watcher in tuple(self._watchers):
             watcher.wake()
 
-    def _validated_with_keys(self, batch: memoryview) -> BatchHeader:
-        header = self.validated(batch)
-        if self.config.compacted:
-            keyless = [i for i, record in enumerate(records(batch)) if record.key is None]
-            if keyless:
-                raise KeylessRecordsError(keyless)
-        return header
-
     @property
     def max_unpacked_bytes(self) -> int:
         """What a batch may come to where the broker opens it."""
@@ -478,3 +473,9 @@ def _restore(log: Log) -> tuple[Producers, PartitionTransactions]:
 
 def _batch(log: Log, header: BatchHeader) -> Buffer:
     return log.read(header.base_offset, header.size, header.next_offset).read()
+
+
+def _check_keys(batch: memoryview) -> None:
+    keyless = [i for i, record in enumerate(records(batch)) if record.key is None]
+    if keyless:
+        raise KeylessRecordsError(keyless)

@@ -44,8 +44,10 @@ _SHORT_WAIT_MS = 500
 whole budget for weeks by asking for what never comes.
 """
 _MANY_PARTITIONS = 256
+_PARTITIONS_IN_A_STEP = 64
 
 Answer: TypeAlias = FetchResponse | Awaitable[FetchResponse]
+_Topics: TypeAlias = dict[tuple[str, int], FetchableTopicResponse]
 
 
 def fetch(ctx: Context, request: FetchRequest) -> Answer:
@@ -229,9 +231,11 @@ class _Attempt:
         self._committed = request.isolation_level == _READ_COMMITTED
         most = min(request.max_bytes, ctx.broker.config["fetch.max.bytes"])
         share = _SHARE_BYTES + _SHARE_BYTES_PER_PARTITION * len(session.wanted)
-        share = min(max(share, request.min_bytes), _MAX_SHARE_BYTES)
-        self._share = min(share, most)
-        self._min_bytes = min(request.min_bytes, most)
+        least = request.min_bytes
+        if share < least or share > _MAX_SHARE_BYTES:
+            share = min(max(share, least), _MAX_SHARE_BYTES)
+        self._share = share if share < most else most
+        self._min_bytes = least if least < most else most
         self._can_wait = request.max_wait_ms > 0 and bool(session.wanted)
         # Whole batches never add up to exactly as much: to see enough, look at more than is sent.
         self._room = self._share if 2 * self._min_bytes <= self._share else most
@@ -336,10 +340,7 @@ class _Attempt:
             if found.size and not self._read(found)
         ]
         await self._read_cold(cold)
-        response = _Response(self._ctx, self._session)
-        async for found in self._ctx.broker.slices.paced(self._found):
-            response.tell(found)
-        return response.whole()
+        return await self._response_in_slices()
 
     def _shrink(self) -> None:
         """What others have not read yet leaves less for this one, but never nothing."""
@@ -396,40 +397,37 @@ class _Attempt:
             found.data.error_code = error.code
 
     def _response(self) -> FetchResponse:
-        response = _Response(self._ctx, self._session)
-        for found in self._found:
-            response.tell(found)
-        return response.whole()
+        topics: _Topics = {}
+        served: list[Key] = []
+        self._tell(self._found, topics, served)
+        return self._told(topics, served)
 
+    async def _response_in_slices(self) -> FetchResponse:
+        topics: _Topics = {}
+        served: list[Key] = []
+        starts = range(0, len(self._found), _PARTITIONS_IN_A_STEP)
+        async for start in self._ctx.broker.slices.paced(starts):
+            self._tell(self._found[start : start + _PARTITIONS_IN_A_STEP], topics, served)
+        return self._told(topics, served)
 
-class _Response:
-    """What a session is told: everything at first, then what is news."""
+    def _tell(self, some: list[_Found], topics: _Topics, served: list[Key]) -> None:
+        for found in some:
+            wanted, data = found.wanted, found.data
+            told = (data.high_watermark, data.log_start_offset)
+            is_news = data.records or data.error_code or told != wanted.told
+            if self._session.incremental and not is_news:
+                continue
+            wanted.told = None if data.error_code else told
+            if data.records:
+                served.append(found.key)
+                self._ctx.broker.traffic.fetched_bytes += found.size
+            name = (wanted.topic, wanted.topic_id.int)
+            topic = topics.get(name)
+            if topic is None:
+                topic = FetchableTopicResponse(topic=wanted.topic, topic_id=wanted.topic_id)
+                topics[name] = topic
+            topic.partitions.append(data)
 
-    __slots__ = ("_served", "_session", "_topics", "_traffic")
-
-    def __init__(self, ctx: Context, session: Session) -> None:
-        self._traffic = ctx.broker.traffic
-        self._session = session
-        self._topics: dict[tuple[str, int], FetchableTopicResponse] = {}
-        self._served: list[Key] = []
-
-    def tell(self, found: _Found) -> None:
-        wanted, data = found.wanted, found.data
-        told = (data.high_watermark, data.log_start_offset)
-        is_news = data.records or data.error_code or told != wanted.told
-        if self._session.incremental and not is_news:
-            return
-        wanted.told = None if data.error_code else told
-        if data.records:
-            self._served.append(found.key)
-            self._traffic.fetched_bytes += found.size
-        name = (wanted.topic, wanted.topic_id.int)
-        topic = self._topics.get(name)
-        if topic is None:
-            topic = FetchableTopicResponse(topic=wanted.topic, topic_id=wanted.topic_id)
-            self._topics[name] = topic
-        topic.partitions.append(data)
-
-    def whole(self) -> FetchResponse:
-        self._session.to_the_end(self._served)
-        return FetchResponse(session_id=self._session.id, responses=list(self._topics.values()))
+    def _told(self, topics: _Topics, served: list[Key]) -> FetchResponse:
+        self._session.to_the_end(served)
+        return FetchResponse(session_id=self._session.id, responses=list(topics.values()))

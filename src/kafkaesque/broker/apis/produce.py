@@ -221,8 +221,10 @@ def _check_request(version: int, acks: int, topic: Topic, records: memoryview) -
     if topic.is_internal:
         message = f"{topic.name} is the broker's own: clients may read it, not write it"
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
+    if version >= _ZSTD_FROM:
+        return
     is_zstd = records[_ATTRIBUTES : _ATTRIBUTES + 1] == _ZSTD
-    if version < _ZSTD_FROM and is_zstd and topic.config.codec is not Codec.ZSTD:
+    if is_zstd and topic.config.codec is not Codec.ZSTD:
         message = "zstd needs Produce 7 or later"
         raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, message)
 
