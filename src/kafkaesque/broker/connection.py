@@ -62,7 +62,7 @@ _STEP_BYTES = 128 * 200
 MAX_ELEMENTS = 50_000
 """In all arrays of one request: no client comes near it, but one megabyte can."""
 _PROGRESS_BYTES = 4096
-"""What must come of a frame between two looks at it."""
+"""What must come of a frame, or be taken of what is sent, between two looks."""
 
 _CHANGES = frozenset(api.key for api in APIS.values() if iscoroutinefunction(api.handle))
 """An API that is `async def` changes something, or is long. As in Kafka, nothing that comes after
@@ -130,7 +130,11 @@ class Connection(asyncio.BufferedProtocol):
         self._is_lost = False
         self._closing = False
         self._finishing = False
-        self._seen_before: tuple[PartialFrame | None, int, int] = (None, 0, 0)
+        # What `complaint` goes by.
+        self._begun_frames = 0
+        self._has_waited = False
+        self._written = 0
+        self._seen_before = (0, 0, 0, 0)
 
     @property
     def is_busy(self) -> bool:
@@ -273,11 +277,12 @@ class Connection(asyncio.BufferedProtocol):
         self._pause()
 
     def _pause(self) -> None:
-        self._is_waiting = True
+        self._is_waiting = self._has_waited = True
         if not self._closing:
             self._transport.pause_reading()
 
     def _begin_frame(self, size: int, received: memoryview) -> None:
+        self._begun_frames += 1
         self._frame = PartialFrame(size, received)
         self._hold(self._frame.held)
         self._make_room(self._frame)
@@ -541,9 +546,12 @@ class Connection(asyncio.BufferedProtocol):
             size = sum(map(len, chunks))
             self._transport.writelines(chunks)
         self._traffic.sent_bytes += size
+        self._written += size
         if not was_writable:
-            self._unsent += size
-            self._hold(size)
+            # Some of what was there before may have been sent meanwhile.
+            unsent = self._transport.get_write_buffer_size()
+            self._hold(unsent - self._unsent)
+            self._unsent = unsent
 
     def _unsupported(self, header: RequestHeader) -> None:
         if header.api_key != API_VERSIONS:
@@ -577,12 +585,15 @@ class Connection(asyncio.BufferedProtocol):
         what waits for it is needed by others.
         """
         frame, unsent = self._frame, self._transport.get_write_buffer_size()
-        filled = frame.filled if frame else 0
-        before, self._seen_before = self._seen_before, (frame, filled, unsent)
-        is_slow = frame is before[0] and filled - before[1] < _PROGRESS_BYTES
-        if frame and is_slow and not self._is_waiting:
+        filled, taken = frame.filled if frame else 0, self._written - unsent
+        before = self._seen_before
+        self._seen_before = (self._begun_frames, filled, unsent, taken)
+        has_waited, self._has_waited = self._has_waited, self._is_waiting
+        is_slow = self._begun_frames == before[0] and filled - before[1] < _PROGRESS_BYTES
+        if frame and is_slow and not has_waited:
             return f"{filled} bytes of a frame of {frame.size} have come, and no more do"
-        if 0 < before[2] <= unsent and (self._closing or self._budget.is_scarce):
+        is_stuck = unsent and before[2] and taken - before[3] < _PROGRESS_BYTES
+        if is_stuck and (self._closing or self._budget.is_scarce):
             return f"{unsent} bytes wait to be read by the client"
         return None
 

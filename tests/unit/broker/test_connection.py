@@ -340,6 +340,52 @@ def test_a_client_that_reads_nothing_is_complained_of_when_others_need_the_bytes
     with_broker(scenario, megabytes=1)
 
 
+def test_a_slow_client_that_reads_on_is_not_complained_of_whatever_else_it_asks_for() -> None:
+    async def scenario(broker: Broker) -> None:
+        client = Client(broker, room=0)
+        client.send(fetch("t", 0, 0, max_bytes=MB), 11)
+        broker.budget.used = broker.budget.limit // 2 + 1
+        assert client.connection.complaint() is None
+        client.wire.room = 100_000
+        client.answers()
+        client.send(fetch("t", 0, 0, max_bytes=MB), 11)
+        # More waits for it than before, and it has taken a good deal.
+        assert client.connection.complaint() is None
+
+    with_broker(scenario, megabytes=1)
+
+
+def test_what_a_slow_client_has_read_is_not_in_flight_any_more() -> None:
+    async def scenario(broker: Broker) -> None:
+        client = Client(broker, room=500_000)
+        for _ in range(20):
+            client.send(fetch("t", 0, 0, max_bytes=MB), 11)
+            client.answers()
+            client.answers()
+        unsent = client.wire.get_write_buffer_size()
+        assert unsent > 0
+        assert broker.budget.used <= unsent + MB
+
+    with_broker(scenario, megabytes=1)
+
+
+def test_a_frame_that_had_to_wait_for_the_budget_is_not_complained_of() -> None:
+    async def scenario(broker: Broker) -> None:
+        client = Client(broker)
+        client.send_bytes(struct.pack(">i", 100 * MB) + b"x")
+        broker.budget.used += broker.budget.limit
+        assert client.send_bytes(bytes(MB)) < MB
+        assert client.connection.complaint() is None
+        broker.budget.give_back(broker.budget.limit)
+        await settled()
+        assert client.wire.reads
+        # It may go on from now on: nothing has come yet.
+        assert client.connection.complaint() is None
+        assert "and no more do" in (client.connection.complaint() or "")
+
+    with_broker(scenario)
+
+
 def test_who_comes_when_there_is_no_room_is_let_in_when_there_is() -> None:
     async def scenario(broker: Broker) -> None:
         first, second = Client(broker), Client(broker)
