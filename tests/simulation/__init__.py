@@ -4,6 +4,7 @@
     python -m tests.simulation --seeds 1:300              some of them
     python -m tests.simulation --seed 17                  one: its plan, then its history
     python -m tests.simulation --shrink 17                the smallest plan that fails like it
+    python -m tests.simulation --every-fault              one fault at each file call (faults/)
 
 The broker runs as it is, connections included, on an event loop with virtual time (loop.py). Its
 sockets are in memory (network.py), its threads are greenlets that are suspended at every file call

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from tests.simulation.draw import draw
+from tests.simulation.faults.command import every_fault
 from tests.simulation.plan import Plan
 from tests.simulation.shrink import kind, shrink
 from tests.simulation.world import World
@@ -30,7 +31,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, help="run one, and print its plan and history")
     parser.add_argument("--shrink", type=int, help="find the smallest plan of a seed that fails")
     parser.add_argument("--known", help="pattern of failures after which a run goes on")
+    parser.add_argument("--every-fault", action="store_true", help="one at each file call")
     options = parser.parse_args(arguments)
+    if options.every_fault:
+        return every_fault(options.processes)
     if options.seed is not None:
         return _one(draw(options.seed), options.known)
     if options.shrink is not None:

@@ -13,7 +13,7 @@ from tests.simulation.scenes import SCENES, Scene
 
 LONG_NAME = "l" + "ong" * 77
 _NAMES = ("t0", "t1", "t2", "t3", "t4", "t5")
-_SETTINGS = {
+SETTINGS = {
     "log.segment.bytes": "1200",
     "offsets.topic.segment.bytes": "1200",
     "transaction.state.log.segment.bytes": "1200",
@@ -95,7 +95,7 @@ class _Draw:
             self._seed,
             in_memory,
             random.random() < 0.015,
-            tuple(_SETTINGS.items()),
+            tuple(SETTINGS.items()),
             tuple(sorted(self._steps, key=lambda step: step.at)),
             () if in_memory else (*self._scene[1], *self._faults()),
             self._crashes(in_memory),

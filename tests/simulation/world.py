@@ -145,7 +145,7 @@ class World:
         self.loop.until = self.now + _LONGEST_SECONDS
         self.loop.set_exception_handler(self._unhandled)
         self.history.time = self.loop.time
-        self.files = SimulatedFiles(seed, self._disk_root, self.plan.faults)
+        self.files = self._new_files(seed, self._disk_root)
         self.files.now = self.loop.time
         self.files.on_crash = self._crashed
         self.files.on_fault = self._faulted
@@ -166,6 +166,9 @@ class World:
                 raise
         finally:
             self._bury()
+
+    def _new_files(self, seed: str, root: Directory | None) -> SimulatedFiles:
+        return SimulatedFiles(seed, root, self.plan.faults)
 
     def _crashed(self, kind: str) -> None:
         self.history.note("machine", f"{kind} at file call {self.files.calls}")
@@ -268,7 +271,7 @@ class World:
             except StartError as error:
                 self.history.note("broker", f"does not start: {error}")
                 new = self.files.fired[fired:]
-                if all(fault.kind == "full" for fault, _ in new):
+                if not self._may_refuse_to_start(str(error), [fault for fault, _ in new]):
                     self.fail(f"a broker does not start: {error}")
                 await asyncio.sleep(1)
             except OSError as error:
@@ -279,6 +282,10 @@ class World:
                 self.history.note("broker", "is started")
                 return
         self._fail_for_good("a broker never starts")
+
+    def _may_refuse_to_start(self, why: str, faults: list[Fault]) -> bool:
+        """Not for want of room alone."""
+        return not all(fault.kind == "full" for fault in faults)
 
     def _new_disk(self, loop: asyncio.AbstractEventLoop) -> GreenletDisk:
         disk = GreenletDisk(loop, lambda: self.files.is_off, self.files.thread_delay)
