@@ -63,6 +63,8 @@ class Session:
     incremental: bool = False
     used_ms: int = 0
     wanted: dict[Key, Wanted] = field(default_factory=dict)
+    coming: int = 0
+    """Partitions of a request that is let in and not yet taken over."""
 
     def take(self, request: FetchRequest) -> None:
         """Take over what the request says."""
@@ -73,6 +75,7 @@ class Session:
         for topic in request.topics:
             for partition in topic.partitions:
                 self.want(topic, partition)
+        self.coming = 0
 
     def forget(self, topic: ForgottenTopic, number: int) -> None:
         self.wanted.pop((topic.topic, topic.topic_id.int, number), None)
@@ -121,11 +124,14 @@ class FetchSessions:
             if request.session_id:
                 self._end(request.session_id, owner)
             is_kept = request.session_epoch == _INITIAL and self._has_room_for(request)
-            return self._new(owner) if is_kept else Session()
+            session = self._new(owner) if is_kept else Session()
+            session.coming = _count_partitions(request)
+            return session
         session = self._known(request, owner)
         if request.topics and not self._has_room_for(request):
             self._end(session.id, owner)
             raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        session.coming = _count_partitions(request)
         session.used_ms = self._clock()
         session.epoch = 1 if session.epoch == _MAX_EPOCH else session.epoch + 1
         session.incremental = True
@@ -137,8 +143,8 @@ class FetchSessions:
             del self._sessions[session_id]
 
     def _has_room_for(self, request: FetchRequest) -> bool:
-        kept = sum(len(session.wanted) for session in self._sessions.values())
-        return kept + count_partitions(request) <= self._max_partitions
+        kept = sum(len(session.wanted) + session.coming for session in self._sessions.values())
+        return kept + _count_partitions(request) <= self._max_partitions
 
     def _known(self, request: FetchRequest, owner: Owner) -> Session:
         session = self._sessions.get(request.session_id)
@@ -175,7 +181,7 @@ class FetchSessions:
         return True
 
 
-def count_partitions(request: FetchRequest) -> int:
+def _count_partitions(request: FetchRequest) -> int:
     """How many partitions a request names, to read or to forget."""
     count = 0
     for topic in request.topics:

@@ -141,3 +141,13 @@ def test_sessions_keep_so_many_partitions_and_no_more() -> None:
     not_found = ErrorCode.FETCH_SESSION_ID_NOT_FOUND
     assert refused(sessions, request(session_id, 2, d=1)) is not_found
     assert resolve(sessions, request(0, 0, d=1)).id > 0
+
+
+def test_requests_that_are_let_in_before_others_are_taken_over_count_too() -> None:
+    sessions = FetchSessions(10, Now(), max_partitions=3)
+    first = sessions.resolve(request(0, 0, a=0, b=0), ME)
+    assert sessions.resolve(request(0, 0, a=0, b=0), ME).id == 0
+    first.take(request(0, 0, a=0, b=0))
+    # What is named again is counted once.
+    first.take(request(first.id, 1, a=1))
+    assert sessions.resolve(request(0, 0, a=0), ME).id != 0

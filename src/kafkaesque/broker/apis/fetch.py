@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Container, Iterator
 from typing import TypeAlias
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.fetch_sessions import Key, Session, Wanted, count_partitions
+from kafkaesque.broker.fetch_sessions import Key, Session, Wanted
 from kafkaesque.broker.partition import Partition, check_leader_epoch
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.log import Slice
@@ -56,7 +56,7 @@ def fetch(ctx: Context, request: FetchRequest) -> Answer:
         session = ctx.broker.fetch_sessions.resolve(request, owner)
     except KafkaError as error:
         return FetchResponse(error_code=error.code)
-    if len(session.wanted) + count_partitions(request) > _MANY_PARTITIONS:
+    if len(session.wanted) + session.coming > _MANY_PARTITIONS:
         ctx.alone = True
         return _fetch_in_slices(ctx, request, session)
     session.take(request)
@@ -77,6 +77,7 @@ async def _fetch_in_slices(ctx: Context, request: FetchRequest, session: Session
             session.forget(forgotten, number)
     async for topic, partition in paced((t, p) for t in request.topics for p in t.partitions):
         session.want(topic, partition)
+    session.coming = 0
     attempt = _Attempt(ctx, request, session)
     await attempt.look_in_slices()
     if attempt.is_due:
