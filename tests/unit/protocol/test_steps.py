@@ -1,9 +1,10 @@
 """The codec in steps: the same messages and the same bytes, with room for others in between."""
 
 from collections.abc import Generator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
+from tests.unit.protocol.samples import CASES, name_of, sample
 
 from kafkaesque.errors import DecodeError
 from kafkaesque.protocol.codec import (
@@ -101,3 +102,11 @@ def test_what_others_hold_too_is_not_taken_apart() -> None:
     assert response.topics == []
     assert shared == MetadataResponsePartition(replica_nodes=[0], isr_nodes=[0])
     assert kept.partitions == [shared] * 3
+
+
+@pytest.mark.parametrize(("cls", "version"), CASES, ids=name_of)
+def test_every_message_is_the_same_in_steps(cls: type[Any], version: int) -> None:
+    message = sample(cls, version)
+    data = encoded(message, version)
+    assert b"".join(map(bytes, taken(encode_in_steps(message, version))[1])) == data
+    assert taken(decode_in_steps(cls, version, data, 0, PLENTY))[1] == decode(cls, version, data)
