@@ -52,7 +52,9 @@ class Storage(Protocol):
         """Raises KafkaError if so many more cannot be opened."""
 
     def open(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition: ...
-    def restore(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition: ...
+    def restore(
+        self, name: TopicPartition, topic_id: UUID, config: TopicConfig, *, is_state: bool
+    ) -> Partition: ...
     def strays(self) -> list[TopicPartition]: ...
     def remove_strays(self, deleted: Mapping[UUID, str]) -> Mapping[UUID, str]: ...
     def forget_strangers(self) -> None: ...
@@ -90,7 +92,9 @@ class MemoryStorage:
         self._partitions.add(partition)
         return partition
 
-    def restore(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition:
+    def restore(
+        self, name: TopicPartition, topic_id: UUID, config: TopicConfig, *, is_state: bool
+    ) -> Partition:
         return self.open(name, topic_id, config)
 
     def strays(self) -> list[TopicPartition]:
@@ -188,15 +192,19 @@ class DiskStorage:
         partition = self._partitions[name] = Partition(name, log, config, self._disk, self._clock)
         return partition
 
-    def restore(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition:
+    def restore(
+        self, name: TopicPartition, topic_id: UUID, config: TopicConfig, *, is_state: bool
+    ) -> Partition:
         """Open, at start, a partition that is known to clients. One without a record may have no
         files yet: if a full disk has no room for them, it is offline until there is some. So is one
-        of which the disk does not tell whose it is.
+        of which the disk does not tell whose it is, unless the broker's own state is in it: without
+        that, clients would be told that nothing was ever committed.
         """
         try:
             return self.open(name, topic_id, config)
         except KafkaError as error:
-            if name in self._on_disk and not self._directory.is_empty(name):
+            has_records = name in self._on_disk and not self._directory.is_empty(name)
+            if has_records or (is_state and name in self._directory.unreadable):
                 raise
             logger.error("%s is offline: %s", name, error.message)
             log = Log.open(MemorySegments(), config.log)

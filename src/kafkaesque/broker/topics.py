@@ -296,7 +296,8 @@ class Topics:
         """Open a topic that the journal has, and let clients see it."""
         missing = topic.missing(partitions)
         self._partition_total += len(missing)
-        self._show(topic, [self._storage.restore(name, topic.id, topic.config) for name in missing])
+        restore = partial(self._storage.restore, is_state=topic.is_internal)
+        self._show(topic, [restore(name, topic.id, topic.config) for name in missing])
 
     @asynccontextmanager
     async def _opened(self, topic: Topic, count: int) -> AsyncIterator[list[Partition]]:

@@ -18,6 +18,7 @@ from kafkaesque.broker.config import BrokerConfig
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.topics import NewTopic
 from kafkaesque.errors import StartError
+from kafkaesque.groups.offsets import CommittedOffset
 from kafkaesque.log.directory import DataDirectory
 from kafkaesque.records.batch import Record, new_batch
 from kafkaesque.records.control import Marker
@@ -250,5 +251,23 @@ def test_a_partition_that_was_never_opened_is_not_left_as_clean_nor_as_empty(
         (tmp_path / "orders-0" / "partition.metadata").unlink()
         broker = await rig.open()
         assert broker.topics.named("orders").partition(0).log.end_offset == 3
+
+    run(tmp_path, work)
+
+
+def test_a_broker_whose_own_state_cannot_be_read_does_not_start(tmp_path: Path) -> None:
+    """It would say that no offset was ever committed, and groups would begin anew."""
+
+    async def work(rig: BrokerRig) -> None:
+        await rig.topic("orders")
+        place, offset = TopicPartition("orders", 0), CommittedOffset(5, -1, "", 0, None)
+        await rig.broker.coordinator.commit("group", {place: offset})
+        await rig.broker.close()
+        rig.files.broken["open"] = "__consumer_offsets-0/partition.metadata"
+        with pytest.raises(StartError):
+            await rig.open()
+        rig.files.broken.clear()
+        broker = await rig.open()
+        assert broker.coordinator.table.offsets.fetch("group", place) == offset
 
     run(tmp_path, work)
