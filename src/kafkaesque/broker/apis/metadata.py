@@ -9,7 +9,6 @@
 """
 
 from collections.abc import Mapping
-from functools import cache
 
 from kafkaesque.broker.apis.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from kafkaesque.broker.apis.context import Context
@@ -76,9 +75,7 @@ def _describe(topic: Topic) -> MetadataResponseTopic:
     )
 
 
-@cache
 def _partition(index: int) -> MetadataResponsePartition:
-    """The same of every topic, and never changed: ten thousand of them are one's worth."""
     return MetadataResponsePartition(
         partition_index=index,
         leader_id=NODE_ID,
