@@ -41,9 +41,9 @@ def commands(kafka: Kafka, capfd: pytest.CaptureFixture[str]) -> Commands:
 def half_cluster(capfd: pytest.CaptureFixture[str]) -> Iterator[Commands]:
     """A cluster whose other node is away, and with it the leader of `prices`."""
 
-    def metadata(context: Context, request: Any) -> MetadataResponse:
-        answer = APIS[METADATA].handle(context, request)
-        assert isinstance(answer, MetadataResponse)
+    async def metadata(context: Context, request: Any) -> MetadataResponse:
+        handled: Any = APIS[METADATA].handle(context, request)
+        answer: MetadataResponse = await handled
         return replace(answer, topics=[_without_leader(topic) for topic in answer.topics])
 
     apis = {**APIS, METADATA: APIS[METADATA]._replace(handle=metadata)}

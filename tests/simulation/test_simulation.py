@@ -53,9 +53,11 @@ def test_an_answer_before_the_flush_is_found_and_shrunk(monkeypatch: pytest.Monk
         *(Step(1.0 + i, "producer-0", "produce", ("t0", 0, 1, 0, 5, -1, 0)) for i in range(4)),
     ]
     plans = [_plan(*steps, Crash(4.004, "cut"), seed=seed) for seed in range(40)]
-    plan, found = next((plan, found) for plan in plans if (found := World(plan).run()))
-    small = shrink(plan, found)
-    assert len(small.steps) < len(plan.steps)
+    failures = [(plan, found) for plan in plans if (found := World(plan).run())]
+    # Of some the cut has to come just then, and not a step can be left out.
+    smaller = [(shrink(plan, found), found) for plan, found in failures[:5]]
+    small, found = min(smaller, key=lambda each: len(each[0].steps))
+    assert len(small.steps) < len(steps)
     assert kind(World(small).run() or "") == kind(found)
 
 

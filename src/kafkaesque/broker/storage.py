@@ -190,6 +190,8 @@ class DiskStorage:
         for sentence in log.recovery.sentences:
             logger.warning("%s: %s", name, sentence)
         partition = self._partitions[name] = Partition(name, log, config, self._disk, self._clock)
+        # Not before: what fails is tried again, and must find that the directory is its own.
+        self._on_disk.pop(name, None)
         return partition
 
     def restore(
@@ -203,16 +205,22 @@ class DiskStorage:
         try:
             return self.open(name, topic_id, config)
         except KafkaError as error:
-            has_records = name in self._on_disk and not self._directory.is_empty(name)
-            if has_records or (is_state and name in self._directory.unreadable):
+            is_unknown = name in self._directory.unreadable and not is_state
+            may_be_later = is_unknown or self._directory.is_empty(name)
+            if self._directory.has_partition(name) and not may_be_later:
                 raise
             logger.error("%s is offline: %s", name, error.message)
             log = Log.open(MemorySegments(), config.log)
-            begin = partial(self._open, name, topic_id, config)
+            begin = partial(self._begin, name, topic_id, config)
             partition = Partition(name, log, config, self._disk, self._clock, begin)
             partition.offline = error.message
             self._partitions[name] = partition
             return partition
+
+    def _begin(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Log:
+        log = self._open(name, topic_id, config)
+        self._on_disk.pop(name, None)
+        return log
 
     def _open(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Log:
         if name in self._directory.unreadable:
@@ -220,10 +228,7 @@ class DiskStorage:
             self._directory.unreadable.discard(name)
         if name in self._on_disk:
             if not self._is_stale(name, topic_id, self._on_disk[name]):
-                log = self._known_log(name, topic_id, config)
-                # Not before: this may fail, and be tried again.
-                del self._on_disk[name]
-                return log
+                return self._known_log(name, topic_id, config)
             logger.warning("%s belongs to a topic that was deleted: removed", name)
         if self._directory.has_partition(name):
             self._directory.delete_partitions([name])

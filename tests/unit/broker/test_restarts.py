@@ -13,13 +13,15 @@ from tests.held_disk import HeldDisk, settled
 from tests.unit.broker.broker_rig import BrokerRig, run
 from tests.unit.broker.brokers import write
 
+from kafkaesque.broker import partition as partition_module
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.config import BrokerConfig
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.topics import NewTopic
-from kafkaesque.errors import StartError
+from kafkaesque.errors import ErrorCode, KafkaError, StartError
 from kafkaesque.groups.offsets import CommittedOffset
 from kafkaesque.log.directory import DataDirectory
+from kafkaesque.log.log import Log
 from kafkaesque.records.batch import Record, new_batch
 from kafkaesque.records.control import Marker
 from kafkaesque.types import AbortedTransaction, TopicPartition
@@ -269,5 +271,26 @@ def test_a_broker_whose_own_state_cannot_be_read_does_not_start(tmp_path: Path) 
         rig.files.broken.clear()
         broker = await rig.open()
         assert broker.coordinator.table.offsets.fetch("group", place) == offset
+
+    run(tmp_path, work)
+
+
+def test_a_partition_whose_producers_cannot_be_read_at_a_start_is_not_taken_for_a_left_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its log is open by then."""
+
+    def unreadable(log: Log) -> None:
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "the log cannot be read")
+
+    async def work(rig: BrokerRig) -> None:
+        await rig.fill((await rig.topic("orders")).partition(0), batches=3)
+        await rig.broker.close()
+        with monkeypatch.context() as patch:
+            patch.setattr(partition_module, "_restore", unreadable)
+            with pytest.raises(StartError):
+                await rig.open()
+        broker = await rig.open()
+        assert broker.topics.named("orders").partition(0).log.end_offset == 3
 
     run(tmp_path, work)
