@@ -29,7 +29,8 @@ settings.register_profile("ci", settings.get_profile("dev"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 # Spark's JVMs live for seconds here: what the second compiler would spend on them never comes back.
-os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+# Its code cache would be small, too, and one JVM runs the tests of many files.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Started in the background, by nohup or a CI: our children would not hear a Ctrl-C either.
