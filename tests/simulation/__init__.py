@@ -5,6 +5,7 @@
     python -m tests.simulation --seed 17                  one: its plan, then its history
     python -m tests.simulation --shrink 17                the smallest plan that fails like it
     python -m tests.simulation --every-fault              one fault at each file call (faults/)
+    python -m tests.simulation --without-each             each cure taken back (cures/)
 
 The broker runs as it is, connections included, on an event loop with virtual time (loop.py). Its
 sockets are in memory (network.py), its threads are greenlets that are suspended at every file call

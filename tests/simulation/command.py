@@ -5,8 +5,12 @@ import multiprocessing
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import partial
 
+from tests.simulation.cures import CURES
+from tests.simulation.cures.cure import without
+from tests.simulation.cures.table import HEADING, rows
 from tests.simulation.draw import draw
 from tests.simulation.faults.command import every_fault
 from tests.simulation.plan import Plan
@@ -32,16 +36,32 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--shrink", type=int, help="find the smallest plan of a seed that fails")
     parser.add_argument("--known", help="pattern of failures after which a run goes on")
     parser.add_argument("--every-fault", action="store_true", help="one at each file call")
+    parser.add_argument("--without", choices=CURES, help="with this cure taken back")
+    parser.add_argument(
+        "--without-each", action="store_true", help="each cure taken back until that is found"
+    )
     options = parser.parse_args(arguments)
-    if options.every_fault:
-        return every_fault(options.processes)
-    if options.seed is not None:
-        return _one(draw(options.seed), options.known)
-    if options.shrink is not None:
-        return _shrink(options.shrink, options.known)
     first, _, last = options.seeds.partition(":")
     seeds = range(int(first), int(last or first) + 1)
-    return _many(seeds, options.processes, options.known)
+    if options.every_fault:
+        return every_fault(options.processes)
+    if options.without_each:
+        return _without_each(seeds, options.processes)
+    with without(CURES[options.without]) if options.without else nullcontext():
+        if options.seed is not None:
+            return _one(draw(options.seed), options.known)
+        if options.shrink is not None:
+            return _shrink(options.shrink, options.known)
+        return _many(seeds, options.processes, options.known)
+
+
+def _without_each(seeds: range, processes: int) -> int:
+    _print(HEADING)
+    are_found = []
+    for row, is_found in rows(CURES.values(), seeds, processes):
+        _print(row)
+        are_found.append(is_found)
+    return 0 if all(are_found) else 1
 
 
 def _print(text: str) -> None:

@@ -1,0 +1,5 @@
+"""Cures of what was acknowledged and lost, or deleted and back."""
+
+from tests.simulation.cures.cure import Cure
+
+LOST: tuple[Cure, ...] = ()
