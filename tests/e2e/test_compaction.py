@@ -19,6 +19,7 @@ from kafkaesque.records.batch import Record, assemble, new_batch, read_header
 
 IMPATIENT = {
     "log.cleaner.backoff.ms": "200",
+    "log.cleaner.niceness": "0",
     "log.flush.offset.checkpoint.interval.ms": "200",
 }
 COMPACTED = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.1"}

@@ -84,7 +84,14 @@ def test_no_producer_id_is_given_out_twice(broker: BrokerProcess) -> None:
 
 
 def test_forty_thousand_commits_leave_a_short_log_and_a_quick_restart(tmp_path: Path) -> None:
-    small = ("--set", "offsets.topic.segment.bytes=500000", "--set", "log.cleaner.backoff.ms=50")
+    small = (
+        "--set",
+        "offsets.topic.segment.bytes=500000",
+        "--set",
+        "log.cleaner.backoff.ms=50",
+        "--set",
+        "log.cleaner.niceness=0",
+    )
     with BrokerProcess(tmp_path / "data", *QUICK, *small) as broker:
         topic, group = foreign.create_topic(broker.bootstrap, partitions=100), "busy"
         foreign.commit(broker.bootstrap, "quiet", TopicPartition(topic, 5, 55, metadata="kept"))

@@ -67,12 +67,17 @@ def loop_clock(loop: asyncio.AbstractEventLoop) -> Clock:
 
 
 def _storage(
-    directory: DataDirectory | None, disk: Disk, clock: Clock, files: Files | None
+    config: Config,
+    directory: DataDirectory | None,
+    disk: Disk,
+    clock: Clock,
+    files: Files | None,
 ) -> tuple[Storage, Compactor]:
     if directory is None:
         return MemoryStorage(disk, clock), MemoryCompactor()
     storage = DiskStorage(directory, disk, clock)
-    return storage, DiskCompactor(storage, FilesInSlices(files) if files else ChildProcess())
+    runner = FilesInSlices(files) if files else ChildProcess(config["log.cleaner.niceness"])
+    return storage, DiskCompactor(storage, runner)
 
 
 class Broker:
@@ -128,8 +133,9 @@ class Broker:
         if given.data_dir is not None:
             directory = DataDirectory.open(files or OsFiles(), str(given.data_dir))
         try:
-            storage, compactor = _storage(directory, disk, clock, files)
-            broker = cls(Config(dict(given.settings)), storage, disk, clock, compactor)
+            config = Config(dict(given.settings))
+            storage, compactor = _storage(config, directory, disk, clock, files)
+            broker = cls(config, storage, disk, clock, compactor)
             await broker._load()
             storage.forget_strangers()
         except (KafkaError, OSError) as error:

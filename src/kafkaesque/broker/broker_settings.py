@@ -1,8 +1,9 @@
 """The broker's own settings, by Kafka's names where Kafka has one. `--set name=value` sets one at
 start.
 
-`log.*` settings are the defaults that a topic's settings follow. Ours alone: max.partitions,
-max.topics, queued.max.request.bytes.per.connection, strict.replication and write.caching.default.
+`log.*` settings are the defaults that a topic's settings follow. Ours alone: log.cleaner.niceness,
+max.partitions, max.topics, queued.max.request.bytes.per.connection, strict.replication and
+write.caching.default.
 """
 
 from kafkaesque.broker.settings import (
@@ -197,6 +198,13 @@ BROKER_SETTINGS = table(
             "15000",
             "How often the cleaner looks for something to compact.",
             at_least(1),
+        ),
+        Setting(
+            "log.cleaner.niceness",
+            Kind.INT,
+            "10",
+            "How far compaction steps back when the machine is busy: 0, not at all, to 19.",
+            between(0, 19),
         ),
         Setting(
             "log.cleaner.dedupe.buffer.size",

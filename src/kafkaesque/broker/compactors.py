@@ -156,12 +156,13 @@ def _request(data_dir: str, work: Work) -> Request:
 class ChildProcess:
     """Runs each request in a process of its own, one at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, niceness: int = 0) -> None:
+        self._niceness = niceness
         self._process: Process | None = None
         self._is_stopped = False
 
     async def run(self, request: Request, is_void: Callable[[], bool]) -> Result:
-        process = self._process = await _start(request.directory)
+        process = self._process = await _start(request.directory, self._niceness)
         if self._is_stopped:
             process.kill()
         assert process.stdin is not None
@@ -189,11 +190,12 @@ class ChildProcess:
             self._process.kill()
 
 
-async def _start(directory: str) -> Process:
+async def _start(directory: str, niceness: int) -> Process:
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "kafkaesque.log.compact", str(descriptor)),
+            *(sys.executable, "-P", "-m", "kafkaesque.log.compact"),
+            *(str(descriptor), str(niceness)),
             stdin=PIPE,
             stdout=PIPE,
             stderr=PIPE,

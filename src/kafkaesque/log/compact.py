@@ -29,9 +29,6 @@ from kafkaesque.records.batch import HEADER_SIZE, read_header
 from kafkaesque.types import AbortedTransaction
 
 _READ_BYTES = 1 << 20
-_NICENESS = 19
-"""The broker's p99 does not notice. SCHED_IDLE would be kinder in name, and triples it: the kernel
-takes a core that such a process runs on for a free one."""
 _STDIN = 0
 
 
@@ -165,9 +162,12 @@ def _stop_with_the_broker() -> Callable[[], None]:
 
 
 def main() -> None:
-    os.nice(_NICENESS)
     if len(sys.argv) > 1:
-        os.fchdir(int(sys.argv[1]))
+        directory, niceness = map(int, sys.argv[1:])
+        os.fchdir(directory)
+        # SCHED_IDLE would be kinder in name, and triples the broker's p99: the kernel takes a core
+        # that such a process runs on for a free one.
+        os.nice(niceness)
     request = Request.from_json(sys.stdin.buffer.readline())
     try:
         result = run(compact(OsFiles(), request), _stop_with_the_broker())

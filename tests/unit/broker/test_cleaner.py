@@ -47,7 +47,8 @@ class Rig:
 
     async def open(self, **settings: str) -> Broker:
         given = {name.replace("_", "."): text for name, text in settings.items()}
-        config = BrokerConfig((), self.data_dir, given)
+        # Beside a busy machine's other work the children would take minutes.
+        config = BrokerConfig((), self.data_dir, {"log.cleaner.niceness": "0", **given})
         self.broker = await Broker.open(config, lambda: self.now_ms)
         return self.broker
 
