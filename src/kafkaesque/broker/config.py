@@ -43,15 +43,14 @@ class TopicConfig:
     """What batches are stored in; None: as they come."""
 
     segment_jitter_ms: int
+    compacted: bool = field(init=False)
+    opens_batches: bool = field(init=False)
+    """Whether it matters to the topic what is inside of a batch."""
 
-    @property
-    def compacted(self) -> bool:
-        return "compact" in self.cleanup_policy
-
-    @property
-    def opens_batches(self) -> bool:
-        """Whether it matters to the topic what is inside of a batch."""
-        return self.codec is not None or "compact" in self.cleanup_policy
+    def __post_init__(self) -> None:
+        # Asked for every batch, so said once.
+        object.__setattr__(self, "compacted", "compact" in self.cleanup_policy)
+        object.__setattr__(self, "opens_batches", self.compacted or self.codec is not None)
 
     def log_of(self, partition: TopicPartition) -> LogConfig:
         """What one partition's log goes by: not all of them seal a segment at the same moment."""

@@ -163,6 +163,8 @@ class Partition:
         header = read_header(batch)
         self.log.append(batch, header, now_ms)
         self.producers.update(header, now_ms)
+        # Or, where nobody reads, the ends that are visible would never be forgotten.
+        self._transactions.seen_to(self.high_watermark)
         self._transactions.ended(producer_id, marker, header.base_offset)
         self._appended()
         return header.next_offset
@@ -413,7 +415,6 @@ class Partition:
         if offset <= self.high_watermark:
             return
         self.high_watermark = offset
-        self._transactions.seen_to(offset)
         more = size - self._visible_size
         self._visible_size = size
         for watcher in tuple(self._watchers):

@@ -10,6 +10,7 @@ from tests.unit.broker.broker_rig import BrokerRig, run
 from kafkaesque.broker.partition import Partition
 from kafkaesque.errors import KafkaError
 from kafkaesque.records.batch import Record, new_batch
+from kafkaesque.records.control import Marker
 
 
 class Waiter:
@@ -126,5 +127,24 @@ def test_a_partition_that_was_closed_while_its_disk_failed_does_not_come_back(
         await rig.broker.storage.revive()
         with pytest.raises(KafkaError):
             partition.check_online()
+
+    run(tmp_path, work)
+
+
+def test_ends_of_transactions_do_not_add_up_where_nobody_reads(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        partition = (await rig.topic("orders")).partition(0)
+        for sequence in range(20):
+            batch = new_batch(
+                [Record(0, 0, None, b"v")],
+                producer_id=7,
+                producer_epoch=0,
+                base_sequence=sequence,
+                transactional=True,
+            )
+            partition.append(memoryview(batch))
+            if waiting := partition.flushed(partition.append_marker(7, 0, Marker.COMMIT)):
+                await waiting
+        assert len(partition._transactions._ending) <= 1
 
     run(tmp_path, work)
