@@ -1,79 +1,180 @@
-"""`python -m benchmarks.request_costs`: what the worst requests of each API cost.
+"""`python -m benchmarks.request_costs`: what the worst requests of each API cost, and what a good
+client beside them has to bear.
 
-For each API and each array that its request has, of 1 KB and of 1 MB: the longest time that a
-callback of the loop took, in milliseconds of CPU, the most bytes that were in flight meanwhile, and
-the p99 of a good client beside it, a Produce of 100 bytes, as a ratio to its p99 alone.
+For each API and each array that its request has, the largest that is let in, and one of 1 KB and
+of 1 MB: the longest time that a callback of the loop took, in milliseconds of CPU, and the most
+bytes that were in flight meanwhile. The broker is in this process and in memory.
+
+Then, of the largest: the p99 of a good client, a durable Produce of 100 bytes every two
+milliseconds, beside an attacker who sends that request again and again, as a ratio to the p99
+beside nobody, before and after it. The broker is `kafkaesque broker`, and so is an attacker a
+process of its own. The last column is what the same attacker does with a request that is as large
+and costs next to nothing, so what is the machine's doing and not the request's: bytes have to be
+received, too.
 """
 
+import argparse
 import asyncio
-from time import perf_counter
+import multiprocessing
+import socket
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.synchronize import Event
+from pathlib import Path
 
 from benchmarks.micro.connection_cases import _require
-from tests.request_costs import KB, SIZES, crowded_frame, crowded_requests, measure, world
-from tests.unit.broker.connections import Client
-from tests.wire.requests import batch, produce
+from tests.broker_process import BrokerProcess
+from tests.request_costs import (
+    KB,
+    MOST,
+    SIZES,
+    crowded_frame,
+    crowded_requests,
+    measure,
+    world,
+)
+from tests.wire.client import RawClient, request_frame
+from tests.wire.requests import batch, create_topic, produce, produce_answer
 
 from kafkaesque.broker.apis import APIS
-from kafkaesque.broker.broker import Broker
+from kafkaesque.protocol.messages.create_topics import CreateTopicsResponse
+from kafkaesque.protocol.messages.produce import ProduceResponse
 
-_BESIDE = 3
-_ALONE = 300
-
-
-async def good_client(broker: Broker, until: asyncio.Event) -> list[float]:
-    """Seconds from being due to being answered, again and again."""
-    client = Client(broker)
-    request = produce("0", 0, batch([bytes(100)]))
-    taken = []
-    while not until.is_set():
-        due = perf_counter() + 0.001
-        await asyncio.sleep(0.001)
-        _require((await client.call(request, 9)) is not None)
-        taken.append(perf_counter() - due)
-    client.cut()
-    return taken
+_EVERY_SECONDS = 0.002
+_WINDOW_SECONDS = 1.5
+_PRODUCE_VERSION = 9
+_CREATE_VERSION = 5
 
 
-def p99(seconds: list[float]) -> float:
-    return sorted(seconds)[min(len(seconds) - 1, len(seconds) * 99 // 100)]
+class GoodClient:
+    def __init__(self, bootstrap: str) -> None:
+        self._client = RawClient(bootstrap)
+        for name, partitions in (("good", 1), ("0", 100)):
+            self._client.call(create_topic(name, partitions), CreateTopicsResponse, _CREATE_VERSION)
+
+    def p99_ms(self) -> float:
+        """From being due to being answered."""
+        request = produce("good", 0, batch([bytes(100)]))
+        taken = []
+        due = time.perf_counter()
+        end = due + _WINDOW_SECONDS
+        while due < end:
+            time.sleep(max(0.0, due - time.perf_counter()))
+            answer = self._client.call(request, ProduceResponse, _PRODUCE_VERSION)
+            _require(produce_answer(answer).error_code == 0)
+            taken.append((time.perf_counter() - due) * 1000)
+            # A client that is late does not ask for all that it has missed.
+            due = max(due + _EVERY_SECONDS, time.perf_counter())
+        return statistics.quantiles(taken, n=100)[-1]
 
 
-async def alone(broker: Broker) -> float:
-    over = asyncio.Event()
-    asyncio.get_running_loop().call_later(_ALONE / 1000, over.set)
-    return p99(await good_client(broker, over))
+def attack(address: tuple[str, int], frame: bytes, is_over: Event) -> None:
+    """Send it, wait for the answer or the end of the connection, and again."""
+    while not is_over.is_set():
+        with socket.create_connection(address, 30) as connection:
+            try:
+                while not is_over.is_set():
+                    connection.sendall(frame)
+                    _receive(connection)
+            except OSError:
+                pass
 
 
-async def beside(broker: Broker, frame: bytes) -> float:
-    over = asyncio.Event()
-    good = asyncio.create_task(good_client(broker, over))
-    for _ in range(_BESIDE):
-        await measure(broker, frame)
-    await asyncio.sleep(0.005)
-    over.set()
-    return p99(await good)
+def _receive(connection: socket.socket) -> None:
+    head = _exactly(connection, 4)
+    left = int.from_bytes(head)
+    while left:
+        left -= len(_exactly(connection, min(left, 1 << 16)))
 
 
-async def row(key: int, path: tuple[str, ...], size: int) -> str:
-    frame = crowded_frame(key, APIS[key].max_version, path, size)
+def _exactly(connection: socket.socket, size: int) -> bytes:
+    data = connection.recv(size, socket.MSG_WAITALL)
+    if len(data) < size:
+        raise ConnectionResetError
+    return data
+
+
+@contextmanager
+def under_attack(address: tuple[str, int], frame: bytes) -> Iterator[None]:
+    context = multiprocessing.get_context("fork")
+    is_over = context.Event()
+    attacker = context.Process(target=attack, args=(address, frame, is_over), daemon=True)
+    attacker.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        attacker.join(30)
+        attacker.kill()
+
+
+def beside(frame: bytes) -> tuple[float, float, float]:
+    """p99 in milliseconds: alone, under attack, beside as many bytes that cost nothing."""
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        BrokerProcess(Path(directory) / "data") as broker,
+    ):
+        address = ("127.0.0.1", broker.port)
+        good = GoodClient(broker.bootstrap)
+        good.p99_ms()
+        before = good.p99_ms()
+        with under_attack(address, frame):
+            attacked = good.p99_ms()
+        with under_attack(address, harmless_frame(len(frame))):
+            harmless = good.p99_ms()
+        return (before + good.p99_ms()) / 2, attacked, harmless
+
+
+def harmless_frame(size: int) -> bytes:
+    """A Produce of one record to a partition that is not there."""
+    return request_frame(produce("0", 1000, bytes(size)), _PRODUCE_VERSION, 1)
+
+
+async def held(key: int, path: tuple[str, ...], size: int) -> str:
     broker = await world()
-    cost = await measure(broker, frame)
-    ratio = await beside(broker, frame) / await alone(broker)
+    cost = await measure(broker, crowded_frame(key, APIS[key].max_version, path, size))
     await broker.close()
     end = "answered" if cost.answered else "closed"
-    flight = cost.in_flight // KB
-    held = cost.held_seconds * 1000
-    return f"{held:>9.1f}{flight:>12,}{cost.left:>7}{ratio:>8.1f}  {end}"
+    return f"{cost.held_seconds * 1000:>9.1f}{cost.in_flight // KB:>14,}{cost.left:>7}  {end}"
 
 
-async def main() -> None:
-    print(f"{'request':58}{'size':>6}{'held ms':>9}{'in flight KB':>12}{'after':>7}{'p99 x':>8}")
+def requests(only: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:
     for key, api in APIS.items():
         for path in crowded_requests(key, api.max_version):
-            for name, size in SIZES.items():
-                title = f"{api.name} {'.'.join(path)}"
-                print(f"{title:58}{name:>6}{await row(key, path, size)}", flush=True)
+            if only in (title := f"{api.name} {'.'.join(path)}"):
+                yield title, key, path
+
+
+def print_costs(only: str) -> None:
+    print(f"{'request':58}{'size':>6}{'held ms':>9}{'in flight KB':>14}{'after':>7}")
+    for title, key, path in requests(only):
+        for name, size in SIZES.items():
+            print(f"{title:58}{name:>6}{asyncio.run(held(key, path, size))}", flush=True)
+
+
+def print_good_clients(only: str) -> None:
+    heading = f"{'alone ms':>9}{'beside':>9}{'ratio':>7}{'harmless':>10}{'ratio':>7}"
+    print(f"{'request':58}{'KB':>6}{heading}")
+    ratios = []
+    for title, key, path in requests(only):
+        frame = crowded_frame(key, APIS[key].max_version, path, SIZES[MOST])
+        alone, attacked, harmless = beside(frame)
+        ratios.append(attacked / alone)
+        figures = f"{alone:>9.2f}{attacked:>9.2f}{ratios[-1]:>7.1f}"
+        figures += f"{harmless:>10.2f}{harmless / alone:>7.1f}"
+        print(f"{title:58}{len(frame) // KB:>6}{figures}", flush=True)
+    print(f"ratio of p99: median {statistics.median(ratios):.1f}, worst {max(ratios):.1f}")
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--only", default="", metavar="PART", help="of the name, as in 'Metadata'")
+    parser.add_argument("--part", choices=("costs", "good-clients"), help="one of the two tables")
+    arguments = parser.parse_args()
+    if arguments.part != "good-clients":
+        print_costs(arguments.only)
+    if arguments.part != "costs":
+        print_good_clients(arguments.only)
