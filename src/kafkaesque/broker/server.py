@@ -6,7 +6,6 @@ program that runs a broker inside its own loop uses.
 
 import asyncio
 import errno
-import gc
 import logging
 import resource
 import signal
@@ -18,6 +17,7 @@ from http import HTTPStatus
 
 from kafkaesque.broker.apis import APIS, Api
 from kafkaesque.broker.broker import Broker
+from kafkaesque.broker.collector import Collector
 from kafkaesque.broker.config import BrokerConfig, Listener
 from kafkaesque.broker.connection import Connection
 from kafkaesque.broker.disk import Disk
@@ -219,11 +219,10 @@ async def _serve(config: BrokerConfig) -> None:
     if server.metrics_url:
         sys.stdout.write(f"metrics at {server.metrics_url}\n")
     sys.stdout.flush()
-    # What lives now lives as long as the process: the collector need not look at it again.
-    gc.collect()
-    gc.freeze()
+    collecting = asyncio.create_task(Collector(lambda: server.broker.slices.is_busy).run())
     await stopped.wait()
     logger.info("stopping")
+    collecting.cancel()
     await server.stop()
 
 

@@ -26,6 +26,11 @@ class Slices:
         self._is_scheduled = False
         self._taken_in = -1.0
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether somebody waits for a slice."""
+        return bool(self._waiting)
+
     async def turn(self) -> None:
         """Wait for a slice."""
         loop = asyncio.get_running_loop()
