@@ -75,7 +75,8 @@ fuzz: $(READY)
 simulate: $(READY)
 	$(BIN)/python -m tests.simulation $(SIMULATE)
 
-# Some twenty minutes on two cores; a part of it: BENCH='--only rate,trip', less of each: BENCH=--quick
+# Some twenty minutes on two cores; a part of it: BENCH='--only rate,trip', less of each: BENCH=--quick; beside a commit
+# instead of Kafka: BENCH='--baseline HEAD~1'
 bench: $(READY)
 	$(BIN)/python -m benchmarks $(BENCH)
 

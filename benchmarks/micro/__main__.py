@@ -5,17 +5,15 @@ time in a new process; the best of all rounds counts. Below 1.00 is faster than 
 """
 
 import argparse
-import io
 import json
 import os
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from benchmarks.revision import ROOT, check_out
 
 Figures = dict[str, float]
 
@@ -27,17 +25,6 @@ def measured(sources: Path) -> Figures:
     done = subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE)
     figures: Figures = json.loads(done.stdout)
     return figures
-
-
-def check_out(revision: str, directory: Path) -> Path:
-    """The sources of a commit, without touching the working tree."""
-    command = ["git", "archive", "--format=tar", revision, "src"]
-    archive = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE)
-    if archive.returncode:
-        sys.exit(f"--baseline {revision}: no such commit here; `git log --oneline` lists them")
-    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
-        files.extractall(directory, filter="data")
-    return directory / "src"
 
 
 def best(rounds: list[Figures]) -> Figures:
