@@ -14,6 +14,8 @@ from tests.simulation.shrink import kind, shrink
 from tests.simulation.world import World
 
 from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.storage import DiskStorage
+from kafkaesque.log.files import write_atomically
 
 _SEEDS = range(1, 301)
 _BATCHES = 10
@@ -75,6 +77,19 @@ def test_a_request_without_an_answer_is_found(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(Partition, "_flush_ended", lambda self, flush, size, done: None)
     plan = _plan(Step(0.1, "admin-0", "create", ("t0", 1, ())))
     assert World(plan).run() is not None
+
+
+def test_a_first_start_may_need_room_and_no_other_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(self: DiskStorage) -> None:
+        write_atomically(self._directory._files, "/data/needless", b"-")
+
+    step = Step(0.1, "admin-0", "create", ("t0", 1, ()))
+    first = _plan(step, Fault(0.0, 1.0, "full", ("write",), "", 1000))
+    later = _plan(step, Crash(2.0, "kill"), Fault(2.0, 3.0, "full", ("write",), "", 1000))
+    assert (World(first).run(), World(later).run()) == (None, None)
+    monkeypatch.setattr(DiskStorage, "forget_strangers", write)
+    assert World(first).run() is None
+    assert "does not start" in (World(later).run() or "")
 
 
 def _history(seed: int) -> str:

@@ -79,6 +79,7 @@ class World:
         self.server: Server
         self._disk_root: Directory | None = None
         self._lives = 0
+        self._has_served = False
         self._crashes = sorted(plan.crashes, key=lambda crash: crash.at)
         self._steps = _by_actor(plan.steps)
         self._actors = {name: ACTORS[name.split("-")[0]](name, self) for name in self._steps}
@@ -280,12 +281,16 @@ class World:
                 await asyncio.sleep(1)
             else:
                 self.history.note("broker", "is started")
+                self._has_served = True
                 return
         self._fail_for_good("a broker never starts")
 
     def _may_refuse_to_start(self, why: str, faults: list[Fault]) -> bool:
-        """Not for want of room alone."""
-        return not all(fault.kind == "full" for fault in faults)
+        """Not for want of room alone, once there is something to read: a directory in which no
+        broker has ever served is still to be made, and needs room.
+        """
+        is_full_alone = all(fault.kind == "full" for fault in faults)
+        return not is_full_alone or (not self._has_served and bool(faults))
 
     def _new_disk(self, loop: asyncio.AbstractEventLoop) -> GreenletDisk:
         disk = GreenletDisk(loop, lambda: self.files.is_off, self.files.thread_delay)

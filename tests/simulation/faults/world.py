@@ -62,10 +62,9 @@ class FaultyWorld(World):
         return self._witness.fired_at or 0.0
 
     def _may_refuse_to_start(self, why: str, faults: list[Fault]) -> bool:
-        """Where the disk has failed, and with a reason. Where it is full, only if it cannot even
-        change a name or keep what it has; a first start has nothing yet, and needs room.
+        """Where the disk has failed, and with a reason. Where it is full, and there is something to
+        read, only if it cannot even change a name or keep what it has.
         """
         is_said = "/data" in why and any(cause in why for cause in _CAUSES)
         needs_no_room = any(fault.operations[0] in _WITHOUT_BYTES for fault in faults)
-        is_fair = needs_no_room or (self._lives == 1 and bool(faults))
-        return is_said and (is_fair or super()._may_refuse_to_start(why, faults))
+        return is_said and (needs_no_room or super()._may_refuse_to_start(why, faults))
