@@ -20,6 +20,7 @@ from uuid import UUID, uuid4
 from kafkaesque.broker.config import TopicConfig
 from kafkaesque.broker.disk import Disk
 from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.strays import Strays
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.directory import DataDirectory
 from kafkaesque.log.files import descriptors_left
@@ -56,7 +57,7 @@ class Storage(Protocol):
         self, name: TopicPartition, topic_id: UUID, config: TopicConfig, *, is_state: bool
     ) -> Partition: ...
     def strays(self) -> list[TopicPartition]: ...
-    def remove_strays(self, deleted: Mapping[UUID, str]) -> Mapping[UUID, str]: ...
+    async def remove_strays(self, deleted: Mapping[UUID, str]) -> Mapping[UUID, str]: ...
     def forget_strangers(self) -> None: ...
     def offline(self) -> list[Partition]: ...
     def durable_log_start(self, partition: Partition) -> int: ...
@@ -100,7 +101,7 @@ class MemoryStorage:
     def strays(self) -> list[TopicPartition]:
         return []
 
-    def remove_strays(self, deleted: Mapping[UUID, str]) -> Mapping[UUID, str]:
+    async def remove_strays(self, deleted: Mapping[UUID, str]) -> Mapping[UUID, str]:
         return {}
 
     def forget_strangers(self) -> None:
@@ -155,7 +156,8 @@ class DiskStorage:
         self._disk = disk
         self._clock = clock
         self.scanned_bytes = 0
-        self._on_disk = directory.partitions()
+        self._strays = Strays(directory, disk)
+        self._on_disk = self._strays.on_disk
         self._partitions: dict[TopicPartition, Partition] = {}
         # The checkpoint files are written whole, in threads: without this, one that began earlier
         # could end later and bring back what was.
@@ -181,6 +183,7 @@ class DiskStorage:
         """Open what is on disk, or begin anew. A directory of an older topic of that name, or one
         that an attempt to create it has left, goes. Raises KafkaError where the disk fails.
         """
+        self._strays.check_free(name)
         try:
             log = self._open(name, topic_id, config)
         except OSError as error:
@@ -284,32 +287,11 @@ class DiskStorage:
         """Partitions on disk that no topic has claimed: left alone, and named."""
         return sorted(self._on_disk.keys() - self._partitions.keys())
 
-    def remove_strays(self, deleted: Mapping[UUID, str]) -> Mapping[UUID, str]:
+    async def remove_strays(self, deleted: Mapping[UUID, str]) -> Mapping[UUID, str]:
         """Remove what a kill has left of topics that were deleted (ids and names), or that were
-        being made and have no records; the deleted topics that could not be removed.
+        being made and have no records; the deleted topics of which something may be left.
         """
-        strays = {name: self._on_disk[name] for name in self.strays()}
-        of_deleted = {name for name in strays if self._is_of_deleted(name, deleted)}
-        doomed = {n for n in strays if n in of_deleted or self._directory.is_empty(n)}
-        try:
-            self._directory.delete_partitions(sorted(doomed))
-        except OSError as error:
-            logger.error("files of deleted topics stay until the next start: %s", error)
-            return {found: name for found, name in deleted.items() if found in strays.values()}
-        for name in sorted(doomed):
-            of = "was deleted" if name in of_deleted else "was never made"
-            logger.warning("%s belongs to a topic that %s: removed", name, of)
-            del self._on_disk[name]
-        return {}
-
-    def _is_of_deleted(self, name: TopicPartition, deleted: Mapping[UUID, str]) -> bool:
-        """Its metadata may have been lost with the power: one that was never flushed goes by its
-        name.
-        """
-        found = self._on_disk[name]
-        if found is not None:
-            return found in deleted
-        return name.topic in deleted.values() and not self._directory.recovery_points.get(name)
+        return await self._strays.remove(deleted, self._partitions.keys())
 
     def forget_strangers(self) -> None:
         """Drop checkpoints of partitions that are gone."""
@@ -342,6 +324,7 @@ class DiskStorage:
             for partition in partitions:
                 if self._partitions.get(partition.name) is partition:
                     del self._partitions[partition.name]
+                    self._strays.forget(partition.name)
             try:
                 await self._disk.run(partial(self._put_away, partitions))
             except OSError as error:
