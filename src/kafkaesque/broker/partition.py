@@ -88,6 +88,8 @@ class Partition:
         self.high_watermark = log.end_offset
         self.offline: str | None = None
         self.is_closed = False
+        self.when_begun: Callable[[], None] | None = None
+        """To be called when a log that could not be begun is there."""
         self.reopened = 0
         """How often it has come back after a failed flush, without what was not durable."""
         self._disk = disk
@@ -286,6 +288,9 @@ class Partition:
         self.reopened += 1
         self.offline = None
         logger.warning("%s is back online; it ends at %d", self.name, self.high_watermark)
+        if self.when_begun is not None:
+            self.when_begun()
+            self.when_begun = None
 
     def close(self) -> None:
         """No more reads or writes: those who wait are told that the partition is gone."""

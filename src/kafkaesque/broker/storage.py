@@ -186,31 +186,33 @@ class DiskStorage:
         self._strays.check_free(name)
         try:
             log = self._open(name, topic_id, config)
+            partition = Partition(name, log, config, self._disk, self._clock)
         except OSError as error:
             message = f"{name} cannot be opened: {error}"
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, message) from error
+        self._partitions[name] = partition
+        # Not before: what fails is tried again, and must find that the directory is its own.
+        self._on_disk.pop(name, None)
+        self._tell_recovery(name, log)
+        return partition
+
+    def _tell_recovery(self, name: TopicPartition, log: Log) -> None:
         self.scanned_bytes += log.recovery.scanned_bytes
         for sentence in log.recovery.sentences:
             logger.warning("%s: %s", name, sentence)
-        partition = self._partitions[name] = Partition(name, log, config, self._disk, self._clock)
-        # Not before: what fails is tried again, and must find that the directory is its own.
-        self._on_disk.pop(name, None)
-        return partition
 
     def restore(
         self, name: TopicPartition, topic_id: UUID, config: TopicConfig, *, is_state: bool
     ) -> Partition:
-        """Open, at start, a partition that is known to clients. One without a record may have no
-        files yet: if a full disk has no room for them, it is offline until there is some. So is one
-        of which the disk does not tell whose it is, unless the broker's own state is in it: without
-        that, clients would be told that nothing was ever committed.
+        """Open, at start, a partition that is known to clients. One that cannot be opened, because
+        the disk fails, or is full, or has damaged it, is offline until it can: the others are
+        served. But not if the broker's own state is in it: without that, clients would be told
+        that nothing was ever committed.
         """
         try:
             return self.open(name, topic_id, config)
         except KafkaError as error:
-            is_unknown = name in self._directory.unreadable and not is_state
-            may_be_later = is_unknown or self._directory.is_empty(name)
-            if self._directory.has_partition(name) and not may_be_later:
+            if is_state and self._may_have_records(name):
                 raise
             logger.error("%s is offline: %s", name, error.message)
             log = Log.open(MemorySegments(), config.log)
@@ -220,9 +222,13 @@ class DiskStorage:
             self._partitions[name] = partition
             return partition
 
+    def _may_have_records(self, name: TopicPartition) -> bool:
+        return self._directory.has_partition(name) and not self._directory.is_empty(name)
+
     def _begin(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Log:
         log = self._open(name, topic_id, config)
         self._on_disk.pop(name, None)
+        self._tell_recovery(name, log)
         return log
 
     def _open(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Log:
