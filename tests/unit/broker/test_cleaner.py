@@ -333,7 +333,7 @@ def test_a_result_is_void_when_the_topic_is_not_to_be_compacted_any_more(on_disk
 
         async def change() -> None:
             topic = rig.broker.topics.named("table")
-            await rig.broker.topics.configure(topic, {"cleanup.policy": "delete"})
+            await rig.broker.topics.configure(topic, lambda: {"cleanup.policy": "delete"})
 
         with_runner(rig, Meanwhile(change))
         await rig.broker.cleaner.clean()

@@ -117,7 +117,7 @@ def test_pending_offsets_are_decided_though_the_marker_was_lost(tmp_path: Path) 
 def test_markers_are_on_disk_even_where_writes_are_cached(tmp_path: Path) -> None:
     async def work(broker: Broker, files: PathFiles, now: Now) -> None:
         a = await new_topic(broker, "a")
-        await broker.topics.configure(broker.topics.named("a"), {"write.caching": "true"})
+        await broker.topics.configure(broker.topics.named("a"), lambda: {"write.caching": "true"})
         whose = await begin(broker, a)
         assert await end(broker, whose, commit=True) is ErrorCode.NONE
         assert a.log.flushed_offset == a.log.end_offset
