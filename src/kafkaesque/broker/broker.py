@@ -88,7 +88,7 @@ class Broker:
         self.monotonic = loop_clock(asyncio.get_running_loop())
         self.cluster_id = storage.cluster_id
         self.topics = Topics(storage, config)
-        self.cleaner = Cleaner(self.topics, storage, config, compactor, clock)
+        self.cleaner = Cleaner(self.topics, storage, config, compactor, clock, self.monotonic)
         self.fetch_sessions = FetchSessions(
             config["max.incremental.fetch.session.cache.slots"], self.monotonic
         )
