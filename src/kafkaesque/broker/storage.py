@@ -440,31 +440,11 @@ class DiskStorage:
                 await self._disk.run(lambda: self._directory.write_cleaned_offsets(cleaned))
 
     async def swap(self, partition: Partition, old: list[Segment], cleaned: Cleaned) -> bool:
-        """Put a compacted segment in the place of `old`, while nobody removes segments.
-
-        False: they are not there any more, or the partition is not. `old` is emptied: the last to
-        hold a file waits for its end, and that must not be the loop. Raises OSError when the disk
-        fails and all is as before, KafkaError when that is not sure: the log then reads the old
-        segments until the next start, which may find the new.
+        """Put a compacted segment in the place of `old`, while nobody removes segments; see
+        `Partition.swap`.
         """
         async with self._checkpoints:
-            swap = partition.log.swap(old, cleaned) if partition.offline is None else None
-            if swap is None:
-                return False
-            try:
-                await self._disk.run(swap.run)
-            except OSError as error:
-                if swap.is_undone:
-                    raise
-                raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
-            if partition.is_closed:
-                return False
-            # A log that is being repaired must not change.
-            partition.check_online()
-            partition.log.end_swap(swap)
-            old.clear()
-            await self._disk.run(swap.forget_old)
-        return True
+            return await partition.swap(old, cleaned)
 
     async def forget_aborted(self, partition: Partition, markers: Collection[int]) -> None:
         """Forget aborted transactions for good, before compaction removes their markers.

@@ -242,3 +242,33 @@ def test_a_name_is_refused_while_what_an_older_topic_has_left_there_is_being_rem
         await rig.fill((await rig.topic("orders")).partition(0), batches=1)
 
     run(tmp_path, work)
+
+
+def test_a_log_is_not_repaired_while_compacted_segments_change_places_in_it(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        topic = await rig.topic("table", 1, **SMALL, cleanup_policy="compact")
+        partition = topic.partition(0)
+        await rig.fill(partition)
+        await rig.broker.storage.checkpoint()
+        rig.disk.is_held = True
+        cleaning = asyncio.ensure_future(rig.broker.cleaner.clean())
+        async with asyncio.timeout(10):
+            while not rig.disk.waits:
+                await asyncio.sleep(0)
+        swap = rig.disk.hold_back()
+        rig.append(partition)
+        rig.disk.let_go(OSError(errno.EIO, os.strerror(errno.EIO)))
+        rig.disk.is_held = False
+        await settled()
+        reviving = asyncio.ensure_future(rig.broker.storage.revive())
+        await settled()
+        assert partition.offline is not None
+        swap()
+        await asyncio.gather(cleaning, reviving)
+        assert partition.offline is None
+        state = rig.broker.cleaner.state(partition)
+        assert (state.runs, state.failures) == (1, 0)
+        assert partition.log.sealed[0].next_offset == state.cleaned_to
+        assert partition.high_watermark == 10
+
+    run(tmp_path, work)
