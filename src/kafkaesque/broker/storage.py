@@ -34,6 +34,8 @@ logger = logging.getLogger(__name__)
 _FEW_PARTITIONS = 100
 """No limit is as low as that: it is looked up only for more."""
 _SPARE_DESCRIPTORS = 64
+_REVIVAL_SECONDS = 1.0
+_REVIVED_AT_ONCE = 4
 
 
 class Storage(Protocol):
@@ -159,6 +161,9 @@ class DiskStorage:
         self._strays = Strays(directory, disk)
         self._on_disk = self._strays.on_disk
         self._partitions: dict[TopicPartition, Partition] = {}
+        self._reviving: dict[Partition, asyncio.Task[None]] = {}
+        # All at once would take every thread from the partitions that are well.
+        self._revivals = asyncio.Semaphore(_REVIVED_AT_ONCE)
         # The checkpoint files are written whole, in threads: without this, one that began earlier
         # could end later and bring back what was.
         self._checkpoints = asyncio.Lock()
@@ -463,19 +468,33 @@ class DiskStorage:
                 await self._disk.run(partition.log.remove_cleaned)
 
     async def revive(self) -> None:
-        """Try to bring partitions back that a failed flush took offline."""
+        """Try to bring partitions back that a failed flush took offline, or a start. Each by
+        itself: one whose disk hangs is not waited for for long, and holds up no other.
+        """
         for partition in self.offline():
-            try:
+            if partition not in self._reviving:
+                self._reviving[partition] = asyncio.create_task(self._revive(partition))
+        if self._reviving:
+            done, _ = await asyncio.wait(self._reviving.values(), timeout=_REVIVAL_SECONDS)
+            for task in done:
+                task.result()
+
+    async def _revive(self, partition: Partition) -> None:
+        try:
+            async with self._revivals:
                 await partition.reopen()
-            except (OSError, KafkaError) as error:
-                partition.offline = str(error)
+        except (OSError, KafkaError) as error:
+            partition.offline = str(error)
+        finally:
+            del self._reviving[partition]
 
     def offline(self) -> list[Partition]:
-        """Those that a failed flush took offline, the metadata log included."""
+        """Those whose disk fails, or failed at the start; the metadata log included."""
         return [p for p in self._partitions.values() if p.offline is not None and not p.is_closed]
 
     async def close(self) -> None:
         """A clean stop: everything on disk and indexed, so that the next start scans nothing."""
+        await asyncio.gather(*self._reviving.values(), return_exceptions=True)
         is_written = await self._last_checkpoint()
         are_closed = await asyncio.gather(*map(self._close, self._partitions.values()))
         try:

@@ -272,3 +272,31 @@ def test_a_log_is_not_repaired_while_compacted_segments_change_places_in_it(tmp_
         assert partition.high_watermark == 10
 
     run(tmp_path, work)
+
+
+def test_a_partition_whose_revival_hangs_holds_up_no_other(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        hung, other = await _filled(rig, "hung"), await _filled(rig, "other")
+        await _take_offline(rig, hung)
+        rig.disk.is_held = True
+        first = asyncio.ensure_future(rig.broker.storage.revive())
+        await settled()
+        hanging = rig.disk.hold_back()
+        rig.disk.is_held = False
+        await _take_offline(rig, other)
+        second = asyncio.ensure_future(rig.broker.storage.revive())
+        await settled()
+        assert rig.broker.storage.offline() == [hung]
+        hanging()
+        await asyncio.gather(first, second)
+        assert rig.broker.storage.offline() == []
+
+    run(tmp_path, work)
+
+
+async def _take_offline(rig: BrokerRig, partition: Partition) -> None:
+    rig.files.broken["sync"] = f"{partition.name}/"
+    rig.append(partition)
+    await settled()
+    assert partition.offline is not None
+    rig.files.broken.clear()
