@@ -196,7 +196,7 @@ class Broker:
             await self._create_internal(OFFSETS_TOPIC, "offsets.topic.segment.bytes")
         offsets = StateLog(self.topics.named(OFFSETS_TOPIC).partition(0), self.clock)
         clocks = self.clock, self.monotonic
-        self.coordinator = Coordinator.load(offsets, self._group_config(), *clocks)
+        self.coordinator = Coordinator.load(offsets, self._group_config(), *clocks, self.slices)
         self.topics.forget_offsets = self.coordinator.delete_topic
         await self._finish_deletions()
         await self._load_transactions()

@@ -497,10 +497,10 @@ class Transactions:
         """
         # One that is offline may have lost a marker that it seems to have.
         partition.check_online()
-        if not partition.is_open_for(producer_id):
-            return partition.flushed(partition.log.end_offset)
         if partition.name.topic == OFFSETS_TOPIC:
             return self._coordinator.end_transaction(producer_id, producer_epoch, marker)
+        if not partition.is_open_for(producer_id):
+            return partition.flushed(partition.log.end_offset)
         return partition.flushed(partition.append_marker(producer_id, producer_epoch, marker))
 
     def _partition(self, name: TopicPartition) -> Partition | None:
