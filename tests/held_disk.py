@@ -31,6 +31,11 @@ class HeldDisk(Disk):
         if not self.is_held and self._waiting:
             self.let_go()
 
+    @property
+    def waits(self) -> bool:
+        """Whether there is anything to be let go."""
+        return bool(self._waiting)
+
     def let_go(self, failure: BaseException | None = None) -> None:
         """Do what has waited longest, or let it fail."""
         job, done = self._waiting.popleft()

@@ -355,5 +355,5 @@ _CREATION: dict[str, tuple[str, tuple[str, ...]]] = {
     "retention": ("retention.bytes", ("2000", "100")),
     "write caching": ("write.caching", ("true", "false")),
     "extremes": ("delete.retention.ms", (str(2**63 - 1), "0", "100")),
-    "configure": ("segment.bytes", ("600", "4000")),
+    "configure": ("segment.bytes", ("1024", "4000")),
 }

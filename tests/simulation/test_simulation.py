@@ -5,15 +5,19 @@ broken on purpose.
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.simulation.draw import draw
+from tests.simulation.draw import SETTINGS, draw
 from tests.simulation.plan import Crash, Fault, Plan, Step
 from tests.simulation.shrink import kind, shrink
 from tests.simulation.world import World
 
+from kafkaesque.broker.config import Config
 from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.storage import DiskStorage
+from kafkaesque.log.files import write_atomically
 
 _SEEDS = range(1, 301)
 _BATCHES = 10
@@ -24,6 +28,24 @@ _ROOT = Path(__file__).parents[2]
 def test_broker_keeps_its_promises(batch: int) -> None:
     failures = {seed: World(draw(seed)).run() for seed in _SEEDS[batch::_BATCHES]}
     assert {seed: failure for seed, failure in failures.items() if failure} == {}
+
+
+def test_settings_that_are_drawn_are_such_as_a_broker_takes() -> None:
+    """One that is refused would leave what it is to try untried."""
+    config = Config(dict(SETTINGS))
+    changes = [settings for seed in _SEEDS for settings in _topic_settings(draw(seed))]
+    assert len(changes) > 1000
+    for settings in changes:
+        config.topic(settings)
+
+
+def _topic_settings(plan: Plan) -> Iterator[dict[str, str]]:
+    for step in plan.steps:
+        if step.action == "create":
+            yield dict(step.args[2])
+        elif step.action == "configure" and step.args[0]:
+            _, key, value = step.args
+            yield {} if value is None else {key: value}
 
 
 def test_a_seed_has_one_history() -> None:
@@ -75,6 +97,19 @@ def test_a_request_without_an_answer_is_found(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(Partition, "_flush_ended", lambda self, flush, size, done: None)
     plan = _plan(Step(0.1, "admin-0", "create", ("t0", 1, ())))
     assert World(plan).run() is not None
+
+
+def test_a_first_start_may_need_room_and_no_other_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(self: DiskStorage) -> None:
+        write_atomically(self._directory._files, "/data/needless", b"-")
+
+    step = Step(0.1, "admin-0", "create", ("t0", 1, ()))
+    first = _plan(step, Fault(0.0, 1.0, "full", ("write",), "", 1000))
+    later = _plan(step, Crash(2.0, "kill"), Fault(2.0, 3.0, "full", ("write",), "", 1000))
+    assert (World(first).run(), World(later).run()) == (None, None)
+    monkeypatch.setattr(DiskStorage, "forget_strangers", write)
+    assert World(first).run() is None
+    assert "does not start" in (World(later).run() or "")
 
 
 def _history(seed: int) -> str:

@@ -79,6 +79,7 @@ class World:
         self.server: Server
         self._disk_root: Directory | None = None
         self._lives = 0
+        self._has_served = False
         self._crashes = sorted(plan.crashes, key=lambda crash: crash.at)
         self._steps = _by_actor(plan.steps)
         self._actors = {name: ACTORS[name.split("-")[0]](name, self) for name in self._steps}
@@ -270,8 +271,7 @@ class World:
                 await self.server.start()
             except StartError as error:
                 self.history.note("broker", f"does not start: {error}")
-                new = self.files.fired[fired:]
-                if not self._may_refuse_to_start(str(error), [fault for fault, _ in new]):
+                if not self._may_refuse_to_start(str(error), self.files.fired[fired:]):
                     self.fail(f"a broker does not start: {error}")
                 await asyncio.sleep(1)
             except OSError as error:
@@ -280,12 +280,17 @@ class World:
                 await asyncio.sleep(1)
             else:
                 self.history.note("broker", "is started")
+                self._has_served = True
                 return
         self._fail_for_good("a broker never starts")
 
-    def _may_refuse_to_start(self, why: str, faults: list[Fault]) -> bool:
-        """Not for want of room alone."""
-        return not all(fault.kind == "full" for fault in faults)
+    def _may_refuse_to_start(self, why: str, fired: list[tuple[Fault, str]]) -> bool:
+        """Not for want of room alone, nor for what befalls the files of a partition that is not the
+        broker's own, once there is something to read: a directory in which no broker has ever
+        served is still to be made, and needs room.
+        """
+        is_borne = all(fault.kind == "full" or is_of_a_client(path) for fault, path in fired)
+        return not is_borne or (not self._has_served and bool(fired))
 
     def _new_disk(self, loop: asyncio.AbstractEventLoop) -> GreenletDisk:
         disk = GreenletDisk(loop, lambda: self.files.is_off, self.files.thread_delay)
@@ -377,6 +382,11 @@ class World:
         self._rests += 1
         # On disk, the last look has to be after a clean stop.
         self._is_over = self.plan.in_memory or self._rests > 1
+
+
+def is_of_a_client(path: str) -> bool:
+    """Whether it is a file in a partition of a topic that a client has made."""
+    return path.count("/") > 2 and not path.startswith("/data/__")
 
 
 def _heard(task: "asyncio.Task[None]") -> None:

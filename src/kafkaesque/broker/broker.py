@@ -93,7 +93,7 @@ class Broker:
         self.monotonic = loop_clock(asyncio.get_running_loop())
         self.cluster_id = storage.cluster_id
         self.topics = Topics(storage, config)
-        self.cleaner = Cleaner(self.topics, storage, config, compactor, clock)
+        self.cleaner = Cleaner(self.topics, storage, config, compactor, clock, self.monotonic)
         self.fetch_sessions = FetchSessions(
             config["max.incremental.fetch.session.cache.slots"], self.monotonic
         )
@@ -164,6 +164,7 @@ class Broker:
             (cleaner_ms / 1000, self.cleaner.clean),
             (_REVIVE_SECONDS, self.storage.revive),
             (_REVIVE_SECONDS, self.topics.finish_deletions),
+            (_REVIVE_SECONDS, self._remove_strays),
             (_EXPIRE_SECONDS, self._expire_producers),
             (offsets_ms / 1000, self._expire_offsets),
             (_TRANSACTION_SECONDS, self.transactions.tick),
@@ -196,13 +197,12 @@ class Broker:
         self.metadata = Metadata(StateLog(partition, self.clock), self.topics, self.config)
         self.topics.journal = self.metadata
         self.metadata.load()
-        removed = self.metadata.removed_topics
-        self.metadata.removed_topics = self.storage.remove_strays(removed)
+        await self._remove_strays()
         if OFFSETS_TOPIC not in self.topics:
             await self._create_internal(OFFSETS_TOPIC, "offsets.topic.segment.bytes")
         offsets = StateLog(self.topics.named(OFFSETS_TOPIC).partition(0), self.clock)
         clocks = self.clock, self.monotonic
-        self.coordinator = Coordinator.load(offsets, self._group_config(), *clocks)
+        self.coordinator = Coordinator.load(offsets, self._group_config(), *clocks, self.slices)
         self.topics.forget_offsets = self.coordinator.delete_topic
         await self._finish_deletions()
         await self._load_transactions()
@@ -233,6 +233,10 @@ class Broker:
         if TRANSACTIONS_TOPIC not in self.topics:
             await self._create_internal(TRANSACTIONS_TOPIC, "transaction.state.log.segment.bytes")
         return StateLog(self.topics.named(TRANSACTIONS_TOPIC).partition(0), self.clock)
+
+    async def _remove_strays(self) -> None:
+        removed = self.metadata.removed_topics
+        self.metadata.removed_topics = await self.storage.remove_strays(removed)
 
     async def _finish_deletions(self) -> None:
         """A power cut may come after a topic is deleted and before its offsets are."""

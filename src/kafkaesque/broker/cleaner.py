@@ -46,6 +46,7 @@ class _History:
     error: str | None = None
     failures_in_a_row: int = 0
     retry_at_ms: int = 0
+    """By the clock that only goes forward."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +96,14 @@ class Cleaner:
         config: Config,
         compactor: Compactor,
         clock: Clock,
+        monotonic: Clock,
     ) -> None:
         self._topics = topics
         self._storage = storage
         self._config = config
         self._compactor = compactor
         self._clock = clock
+        self._monotonic = monotonic
         self._histories: WeakKeyDictionary[Partition, _History] = WeakKeyDictionary()
         self._is_stopping = False
 
@@ -160,7 +163,8 @@ class Cleaner:
         for number, partition in enumerate(self._compacted()):
             if number % _LOOKED_AT_PER_TURN == 0:
                 await asyncio.sleep(0)
-            if partition.offline is not None or self._history(partition).retry_at_ms > now_ms:
+            must_wait = self._history(partition).retry_at_ms > self._monotonic()
+            if partition.offline is not None or must_wait:
                 continue
             try:
                 self._seal(partition, now_ms)
@@ -186,7 +190,7 @@ class Cleaner:
         return cleanable(log, cleaned_to, limit, now_ms)
 
     async def _clean(self, partition: Partition) -> None:
-        began_ms = self._clock()
+        began_ms = self._monotonic()
         try:
             work = self._work(partition)
             done = await self._compactor.compact(work) if work is not None else None
@@ -228,7 +232,7 @@ class Cleaner:
     def _succeeded(self, partition: Partition, done: Done, began_ms: int) -> None:
         history = self._history(partition)
         history.last_run_ms = self._clock()
-        history.last_duration_ms = history.last_run_ms - began_ms
+        history.last_duration_ms = self._monotonic() - began_ms
         history.runs += 1
         history.error = None
         history.failures_in_a_row = 0
@@ -263,7 +267,8 @@ class Cleaner:
     def _try_later(self, partition: Partition) -> None:
         history = self._history(partition)
         doublings = min(history.failures_in_a_row, _MAX_DOUBLINGS)
-        history.retry_at_ms = self._clock() + (self._config["log.cleaner.backoff.ms"] << doublings)
+        backoff_ms = self._config["log.cleaner.backoff.ms"] << doublings
+        history.retry_at_ms = self._monotonic() + backoff_ms
         history.failures_in_a_row += 1
 
 

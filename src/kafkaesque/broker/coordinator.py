@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
 
+from kafkaesque.broker.slices import Slices
 from kafkaesque.broker.state_log import Entry, StateLog
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.groups import records
@@ -63,6 +64,8 @@ _RECORD_BYTES = 2_000
 """Of a group's record beside its members, about."""
 _PER_TURN = 250
 """Tombstones that are made in one turn of the loop, a few ms of work."""
+_SETTLED_AT_ONCE = 8
+"""Writes of a transaction, each of some 150 offsets."""
 
 
 @dataclass(slots=True)
@@ -78,21 +81,31 @@ class _Desk:
 class Coordinator:
     """All groups of this node."""
 
-    def __init__(self, table: GroupTable, log: StateLog, clock: Clock, monotonic: Clock) -> None:
+    def __init__(
+        self, table: GroupTable, log: StateLog, clock: Clock, monotonic: Clock, slices: Slices
+    ) -> None:
         self.table = table
         self._log = log
+        self._slices = slices
         self._loop = asyncio.get_running_loop()
         self._clock = clock
         self._monotonic = monotonic
         self._desks: dict[str, _Desk] = {}
         self._waiting: dict[Token, AnyReply] = {}
         """Who waits in a rebalance, and how they are turned away; not what they have sent."""
+        self._settling: dict[int, asyncio.Task[None]] = {}
+        """By producer: the ends of transactions that are carried out in slices."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopped = False
 
     @classmethod
     def load(
-        cls, log: StateLog, config: GroupConfig, clock: Clock, monotonic: Clock
+        cls,
+        log: StateLog,
+        config: GroupConfig,
+        clock: Clock,
+        monotonic: Clock,
+        slices: Slices,
     ) -> "Coordinator":
         """Groups and offsets as the log has them. Deadlines go by `monotonic`."""
         max_bytes = log.partition.config.max_message_bytes - _RECORD_BYTES
@@ -101,7 +114,7 @@ class Coordinator:
         for data, run in log.runs():
             replay.take(data, run)
         replay.finish(Moment(monotonic(), clock()))
-        return cls(table, log, clock, monotonic)
+        return cls(table, log, clock, monotonic, slices)
 
     def start(self) -> None:
         """Watch over the groups that the log brought back."""
@@ -168,21 +181,45 @@ class Coordinator:
         await _all_done([self.commit_soon(group_id, offsets, (producer_id, producer_epoch))])
 
     def end_transaction(self, producer_id: int, producer_epoch: int, marker: Marker) -> _Waiting:
-        """Write the marker that decides about a producer's pending offsets. A future that is done
-        when it is durable, and they are seen or gone; None: now.
+        """Write the marker that decides about a producer's pending offsets, unless it is written. A
+        future that is done when it is durable, and they are seen or gone; None: now.
         """
+        if settling := self._settling.get(producer_id):
+            return settling
         partition = self._log.partition
+        if not partition.is_open_for(producer_id):
+            return partition.flushed(partition.log.end_offset)
         end = partition.append_marker(producer_id, producer_epoch, marker)
-        waiting = partition.flushed(end)
-        _when_done(waiting, partial(self._settle, producer_id, end, marker))
+        waiting, commit = partition.flushed(end), marker is Marker.COMMIT
+        if self.table.offsets.pending_writes(producer_id) > _SETTLED_AT_ONCE:
+            return self._settle_soon(waiting, producer_id, end, commit)
+        _when_done(waiting, partial(self._settle, producer_id, end, commit))
         return waiting
 
-    def _settle(self, producer_id: int, before: int, marker: Marker, is_durable: bool) -> None:
+    def _settle(self, producer_id: int, before: int, commit: bool, is_durable: bool) -> None:
         if not is_durable:
             return  # The marker is lost. Another will be written.
-        commit = marker is Marker.COMMIT
         for group_id in self.table.offsets.end_transaction(producer_id, before, commit=commit):
             self._discard_vacant(group_id)
+
+    def _settle_soon(
+        self, waiting: _Waiting, producer_id: int, before: int, commit: bool
+    ) -> "asyncio.Task[None]":
+        """The same in slices: a transaction may have written thousands of times."""
+
+        async def settle() -> None:
+            try:
+                await _all_done([waiting])
+                ending = self.table.offsets.ending(producer_id, before, commit=commit)
+                async for group_id in self._slices.paced(ending):
+                    self._discard_vacant(group_id)
+            finally:
+                del self._settling[producer_id]
+
+        settling = self._settling[producer_id] = self._loop.create_task(settle())
+        # Whoever ends the transaction may not wait for it any more.
+        settling.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return settling
 
     def commit_soon(
         self,

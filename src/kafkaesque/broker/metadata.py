@@ -18,7 +18,7 @@ from uuid import UUID
 from kafkaesque.broker.config import NODE_ID, Config
 from kafkaesque.broker.partition import LEADER_EPOCH, Partition
 from kafkaesque.broker.state_log import Entry, StateLog
-from kafkaesque.broker.topics import Apply, Topic, Topics
+from kafkaesque.broker.topics import Apply, Change, Topic, Topics
 from kafkaesque.protocol.messages.internal import (
     ConfigRecord,
     MetadataRecord,
@@ -139,6 +139,7 @@ class Metadata:
         self._topics = topics
         self._config = config
         self._gate = _Gate()
+        self._configuring = asyncio.Lock()
         self._next_producer_id = 0
         self._reserved_producer_ids = 0
         self.removed_topics: Mapping[UUID, str] = {}
@@ -181,10 +182,12 @@ class Metadata:
     ) -> None:
         await self._change(_config_records(Resource.TOPIC, topic.name, changes), apply)
 
-    async def configure_broker(self, changes: Mapping[str, str | None]) -> None:
+    async def configure_broker(self, change: Change) -> None:
         """Change settings of the running broker, for good."""
-        records = _config_records(Resource.BROKER, "", changes)
-        await self._change(records, partial(self._configure_broker, changes))
+        async with self._configuring:
+            changes = change()
+            records = _config_records(Resource.BROKER, "", changes)
+            await self._change(records, partial(self._configure_broker, changes))
 
     def _configure_broker(self, changes: Mapping[str, str | None]) -> None:
         merged = {**self._config.dynamic, **changes}

@@ -26,6 +26,7 @@ from kafkaesque.broker.partition_transactions import OpenTransaction, PartitionT
 from kafkaesque.broker.producers import Producers
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.log import Flush, Log, Segment, Slice
+from kafkaesque.log.store import Cleaned
 from kafkaesque.records.batch import (
     HEADER_SIZE,
     NO_TIMESTAMP,
@@ -88,6 +89,8 @@ class Partition:
         self.high_watermark = log.end_offset
         self.offline: str | None = None
         self.is_closed = False
+        self.when_begun: Callable[[], None] | None = None
+        """To be called when a log that could not be begun is there."""
         self.reopened = 0
         """How often it has come back after a failed flush, without what was not durable."""
         self._disk = disk
@@ -98,7 +101,8 @@ class Partition:
         self._removable: list[Segment] = []
         self._watchers: set[Watcher] = set()
         self._visible_size = log.appended_size
-        # A checkpoint, or a repair after a failed flush: both write files by name, in a thread.
+        # A checkpoint, a swap, or a repair after a failed flush: in threads, they write files by
+        # name, and expect the segments that they have found.
         self._maintenance = asyncio.Lock()
         self._last_append_time = NO_TIMESTAMP
 
@@ -264,6 +268,32 @@ class Partition:
                 await self._disk.run(checkpoint.run)
                 self.log.end_checkpoint(checkpoint)
 
+    async def swap(self, old: list[Segment], cleaned: Cleaned) -> bool:
+        """Put a compacted segment in the place of `old`, while nobody removes segments.
+
+        False: they are not there any more, or the partition is not. `old` is emptied: the last to
+        hold a file waits for its end, and that must not be the loop. Raises OSError when the disk
+        fails and all is as before, KafkaError when that is not sure: the log then reads the old
+        segments until the next start, which may find the new.
+        """
+        async with self._maintenance:
+            swap = self.log.swap(old, cleaned) if self.offline is None else None
+            if swap is None:
+                return False
+            try:
+                await self._disk.run(swap.run)
+            except OSError as error:
+                if swap.is_undone:
+                    raise
+                raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
+            if self.is_closed:
+                return False
+            # Also if a flush has failed meanwhile: these segments were durable long before.
+            self.log.end_swap(swap)
+            old.clear()
+            await self._disk.run(swap.forget_old)
+        return True
+
     async def reopen(self) -> None:
         """After a failed flush: drop what was never acknowledged, scan again, come back. Raises
         KafkaError or OSError while the disk still fails.
@@ -288,6 +318,9 @@ class Partition:
         self.reopened += 1
         self.offline = None
         logger.warning("%s is back online; it ends at %d", self.name, self.high_watermark)
+        if self.when_begun is not None:
+            self.when_begun()
+            self.when_begun = None
 
     def close(self) -> None:
         """No more reads or writes: those who wait are told that the partition is gone."""

@@ -20,6 +20,7 @@ from uuid import UUID, uuid4
 from kafkaesque.broker.config import TopicConfig
 from kafkaesque.broker.disk import Disk
 from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.strays import Strays
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.directory import DataDirectory
 from kafkaesque.log.files import descriptors_left
@@ -33,6 +34,8 @@ logger = logging.getLogger(__name__)
 _FEW_PARTITIONS = 100
 """No limit is as low as that: it is looked up only for more."""
 _SPARE_DESCRIPTORS = 64
+_REVIVAL_SECONDS = 1.0
+_REVIVED_AT_ONCE = 4
 
 
 class Storage(Protocol):
@@ -56,7 +59,7 @@ class Storage(Protocol):
         self, name: TopicPartition, topic_id: UUID, config: TopicConfig, *, is_state: bool
     ) -> Partition: ...
     def strays(self) -> list[TopicPartition]: ...
-    def remove_strays(self, deleted: Mapping[UUID, str]) -> Mapping[UUID, str]: ...
+    async def remove_strays(self, deleted: Mapping[UUID, str]) -> Mapping[UUID, str]: ...
     def forget_strangers(self) -> None: ...
     def offline(self) -> list[Partition]: ...
     def durable_log_start(self, partition: Partition) -> int: ...
@@ -100,7 +103,7 @@ class MemoryStorage:
     def strays(self) -> list[TopicPartition]:
         return []
 
-    def remove_strays(self, deleted: Mapping[UUID, str]) -> Mapping[UUID, str]:
+    async def remove_strays(self, deleted: Mapping[UUID, str]) -> Mapping[UUID, str]:
         return {}
 
     def forget_strangers(self) -> None:
@@ -155,8 +158,12 @@ class DiskStorage:
         self._disk = disk
         self._clock = clock
         self.scanned_bytes = 0
-        self._on_disk = directory.partitions()
+        self._strays = Strays(directory, disk)
+        self._on_disk = self._strays.on_disk
         self._partitions: dict[TopicPartition, Partition] = {}
+        self._reviving: dict[Partition, asyncio.Task[None]] = {}
+        # All at once would take every thread from the partitions that are well.
+        self._revivals = asyncio.Semaphore(_REVIVED_AT_ONCE)
         # The checkpoint files are written whole, in threads: without this, one that began earlier
         # could end later and bring back what was.
         self._checkpoints = asyncio.Lock()
@@ -181,33 +188,36 @@ class DiskStorage:
         """Open what is on disk, or begin anew. A directory of an older topic of that name, or one
         that an attempt to create it has left, goes. Raises KafkaError where the disk fails.
         """
+        self._strays.check_free(name)
         try:
             log = self._open(name, topic_id, config)
+            partition = Partition(name, log, config, self._disk, self._clock)
         except OSError as error:
             message = f"{name} cannot be opened: {error}"
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, message) from error
+        self._partitions[name] = partition
+        # Not before: what fails is tried again, and must find that the directory is its own.
+        self._on_disk.pop(name, None)
+        self._tell_recovery(name, log)
+        return partition
+
+    def _tell_recovery(self, name: TopicPartition, log: Log) -> None:
         self.scanned_bytes += log.recovery.scanned_bytes
         for sentence in log.recovery.sentences:
             logger.warning("%s: %s", name, sentence)
-        partition = self._partitions[name] = Partition(name, log, config, self._disk, self._clock)
-        # Not before: what fails is tried again, and must find that the directory is its own.
-        self._on_disk.pop(name, None)
-        return partition
 
     def restore(
         self, name: TopicPartition, topic_id: UUID, config: TopicConfig, *, is_state: bool
     ) -> Partition:
-        """Open, at start, a partition that is known to clients. One without a record may have no
-        files yet: if a full disk has no room for them, it is offline until there is some. So is one
-        of which the disk does not tell whose it is, unless the broker's own state is in it: without
-        that, clients would be told that nothing was ever committed.
+        """Open, at start, a partition that is known to clients. One that cannot be opened, because
+        the disk fails, or is full, or has damaged it, is offline until it can: the others are
+        served. But not if the broker's own state is in it: without that, clients would be told
+        that nothing was ever committed.
         """
         try:
             return self.open(name, topic_id, config)
         except KafkaError as error:
-            is_unknown = name in self._directory.unreadable and not is_state
-            may_be_later = is_unknown or self._directory.is_empty(name)
-            if self._directory.has_partition(name) and not may_be_later:
+            if is_state and self._may_have_records(name):
                 raise
             logger.error("%s is offline: %s", name, error.message)
             log = Log.open(MemorySegments(), config.log)
@@ -217,9 +227,13 @@ class DiskStorage:
             self._partitions[name] = partition
             return partition
 
+    def _may_have_records(self, name: TopicPartition) -> bool:
+        return self._directory.has_partition(name) and not self._directory.is_empty(name)
+
     def _begin(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Log:
         log = self._open(name, topic_id, config)
         self._on_disk.pop(name, None)
+        self._tell_recovery(name, log)
         return log
 
     def _open(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Log:
@@ -284,32 +298,11 @@ class DiskStorage:
         """Partitions on disk that no topic has claimed: left alone, and named."""
         return sorted(self._on_disk.keys() - self._partitions.keys())
 
-    def remove_strays(self, deleted: Mapping[UUID, str]) -> Mapping[UUID, str]:
+    async def remove_strays(self, deleted: Mapping[UUID, str]) -> Mapping[UUID, str]:
         """Remove what a kill has left of topics that were deleted (ids and names), or that were
-        being made and have no records; the deleted topics that could not be removed.
+        being made and have no records; the deleted topics of which something may be left.
         """
-        strays = {name: self._on_disk[name] for name in self.strays()}
-        of_deleted = {name for name in strays if self._is_of_deleted(name, deleted)}
-        doomed = {n for n in strays if n in of_deleted or self._directory.is_empty(n)}
-        try:
-            self._directory.delete_partitions(sorted(doomed))
-        except OSError as error:
-            logger.error("files of deleted topics stay until the next start: %s", error)
-            return {found: name for found, name in deleted.items() if found in strays.values()}
-        for name in sorted(doomed):
-            of = "was deleted" if name in of_deleted else "was never made"
-            logger.warning("%s belongs to a topic that %s: removed", name, of)
-            del self._on_disk[name]
-        return {}
-
-    def _is_of_deleted(self, name: TopicPartition, deleted: Mapping[UUID, str]) -> bool:
-        """Its metadata may have been lost with the power: one that was never flushed goes by its
-        name.
-        """
-        found = self._on_disk[name]
-        if found is not None:
-            return found in deleted
-        return name.topic in deleted.values() and not self._directory.recovery_points.get(name)
+        return await self._strays.remove(deleted, self._partitions.keys())
 
     def forget_strangers(self) -> None:
         """Drop checkpoints of partitions that are gone."""
@@ -342,6 +335,7 @@ class DiskStorage:
             for partition in partitions:
                 if self._partitions.get(partition.name) is partition:
                     del self._partitions[partition.name]
+                    self._strays.forget(partition.name)
             try:
                 await self._disk.run(partial(self._put_away, partitions))
             except OSError as error:
@@ -451,31 +445,11 @@ class DiskStorage:
                 await self._disk.run(lambda: self._directory.write_cleaned_offsets(cleaned))
 
     async def swap(self, partition: Partition, old: list[Segment], cleaned: Cleaned) -> bool:
-        """Put a compacted segment in the place of `old`, while nobody removes segments.
-
-        False: they are not there any more, or the partition is not. `old` is emptied: the last to
-        hold a file waits for its end, and that must not be the loop. Raises OSError when the disk
-        fails and all is as before, KafkaError when that is not sure: the log then reads the old
-        segments until the next start, which may find the new.
+        """Put a compacted segment in the place of `old`, while nobody removes segments; see
+        `Partition.swap`.
         """
         async with self._checkpoints:
-            swap = partition.log.swap(old, cleaned) if partition.offline is None else None
-            if swap is None:
-                return False
-            try:
-                await self._disk.run(swap.run)
-            except OSError as error:
-                if swap.is_undone:
-                    raise
-                raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
-            if partition.is_closed:
-                return False
-            # A log that is being repaired must not change.
-            partition.check_online()
-            partition.log.end_swap(swap)
-            old.clear()
-            await self._disk.run(swap.forget_old)
-        return True
+            return await partition.swap(old, cleaned)
 
     async def forget_aborted(self, partition: Partition, markers: Collection[int]) -> None:
         """Forget aborted transactions for good, before compaction removes their markers.
@@ -494,19 +468,33 @@ class DiskStorage:
                 await self._disk.run(partition.log.remove_cleaned)
 
     async def revive(self) -> None:
-        """Try to bring partitions back that a failed flush took offline."""
+        """Try to bring partitions back that a failed flush took offline, or a start. Each by
+        itself: one whose disk hangs is not waited for for long, and holds up no other.
+        """
         for partition in self.offline():
-            try:
+            if partition not in self._reviving:
+                self._reviving[partition] = asyncio.create_task(self._revive(partition))
+        if self._reviving:
+            done, _ = await asyncio.wait(self._reviving.values(), timeout=_REVIVAL_SECONDS)
+            for task in done:
+                task.result()
+
+    async def _revive(self, partition: Partition) -> None:
+        try:
+            async with self._revivals:
                 await partition.reopen()
-            except (OSError, KafkaError) as error:
-                partition.offline = str(error)
+        except (OSError, KafkaError) as error:
+            partition.offline = str(error)
+        finally:
+            del self._reviving[partition]
 
     def offline(self) -> list[Partition]:
-        """Those that a failed flush took offline, the metadata log included."""
+        """Those whose disk fails, or failed at the start; the metadata log included."""
         return [p for p in self._partitions.values() if p.offline is not None and not p.is_closed]
 
     async def close(self) -> None:
         """A clean stop: everything on disk and indexed, so that the next start scans nothing."""
+        await asyncio.gather(*self._reviving.values(), return_exceptions=True)
         is_written = await self._last_checkpoint()
         are_closed = await asyncio.gather(*map(self._close, self._partitions.values()))
         try:

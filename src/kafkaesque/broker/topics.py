@@ -40,6 +40,8 @@ INTERNAL_TOPICS = frozenset({METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
 
 Apply: TypeAlias = Callable[[], None]
 """How a change takes effect, once it is durable."""
+Change: TypeAlias = Callable[[], Mapping[str, str | None]]
+"""What is to be set, asked for when it is its turn: it may depend on what was set before it."""
 
 logger = logging.getLogger(__name__)
 
@@ -285,9 +287,10 @@ class Topics:
             message = f"{topic.name} is the broker's own, and always durable"
             raise KafkaError(ErrorCode.INVALID_CONFIG, message)
 
-    async def configure(self, topic: Topic, changes: Mapping[str, str | None]) -> None:
+    async def configure(self, topic: Topic, change: Change) -> None:
         """Set (or, with None, unset) settings. They take effect when they are durable."""
         async with self._changed(topic):
+            changes = change()
             self.check_configs(topic, changes)
             apply = partial(self._override, topic, changes)
             await self.journal.topic_configured(topic, changes, apply)

@@ -261,8 +261,19 @@ class Transactions:
             self._give(transactional_id, Tick())
 
     def _reconcile(self) -> None:
-        """Let the table know what the partitions show, and end what it does not know."""
-        for partition, opened in list(self._open()):
+        """Let the table know what the partitions show, and end what it does not know. Those that
+        could not be opened show it when they come.
+        """
+        for topic in self._topics:
+            for partition in topic.partitions:
+                if partition.is_begun:
+                    self._take_in(partition)
+                else:
+                    partition.when_begun = partial(self._take_in, partition)
+        self._end_orphans()
+
+    def _take_in(self, partition: Partition) -> None:
+        for opened in partition.open_transactions():
             if not self._reinstate(partition, opened):
                 logger.warning(
                     "%s: records of producer %d from offset %d on belong to no transaction "
@@ -273,7 +284,6 @@ class Transactions:
                 )
                 whose = opened.producer_id, opened.producer_epoch
                 self._orphans.add(_Orphan(partition.name, *whose))
-        self._end_orphans()
 
     def _end_orphans(self) -> None:
         """Abort them; they are looked at again until that is durable."""
@@ -487,10 +497,10 @@ class Transactions:
         """
         # One that is offline may have lost a marker that it seems to have.
         partition.check_online()
-        if not partition.is_open_for(producer_id):
-            return partition.flushed(partition.log.end_offset)
         if partition.name.topic == OFFSETS_TOPIC:
             return self._coordinator.end_transaction(producer_id, producer_epoch, marker)
+        if not partition.is_open_for(producer_id):
+            return partition.flushed(partition.log.end_offset)
         return partition.flushed(partition.append_marker(producer_id, producer_epoch, marker))
 
     def _partition(self, name: TopicPartition) -> Partition | None:

@@ -168,15 +168,22 @@ class Offsets:
             if not of_group:
                 del self._staged[staged.group_id]
 
+    def pending_writes(self, producer_id: int) -> int:
+        """How many the end of its transaction will decide about."""
+        return len(self._pending.get(producer_id, ()))
+
     def end_transaction(self, producer_id: int, before: int, *, commit: bool) -> set[str]:
         """Decide about what the producer has written below an offset; the groups concerned."""
-        ended = [write for write in self._pending.get(producer_id, ()) if write.at < before]
-        for write in ended:
+        return {*self.ending(producer_id, before, commit=commit)}
+
+    def ending(self, producer_id: int, before: int, *, commit: bool) -> Iterator[str]:
+        """The same, a write at a time; whose it was. Others may be decided in between."""
+        for write in [each for each in self._pending.get(producer_id, ()) if each.at < before]:
             if commit:
                 self.commit(write)
             else:
                 self.abandon(write)
-        return {write.group_id for write in ended}
+            yield write.group_id
 
     def load(self, group_id: str, partition: TopicPartition, value: bytes) -> None:
         """Set an offset."""

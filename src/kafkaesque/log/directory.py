@@ -290,7 +290,12 @@ def _make_directory(files: Files, path: str) -> None:
     if not files.is_directory(path):
         _make_directory(files, parent)
         files.make_directory(path)
-        files.sync_directory(parent)
+        try:
+            files.sync_directory(parent)
+        except OSError:
+            # Found there by the next start, its name would never be made durable.
+            files.remove_tree(path)
+            raise
 
 
 def _lock(files: Files, path: str) -> Lock:
@@ -344,6 +349,10 @@ def _new_meta(files: Files, path: str) -> dict[str, str]:
         "directory.id": format_uuid(uuid4()),
         "kafkaesque.format": str(FORMAT),
     }
+    # A kill may have come between the making of the directory and its sync. One that somebody else
+    # has made may lie where we must not look.
+    with suppress(PermissionError):
+        files.sync_directory(os.path.dirname(path))
     write_atomically(files, f"{path}/meta.properties", format_properties(meta))
     return meta
 

@@ -7,7 +7,7 @@ from tests.crash.forgetting import Directory
 from tests.simulation.faults.files import FaultyFiles, Witness
 from tests.simulation.files import SimulatedFiles
 from tests.simulation.plan import Fault, Plan
-from tests.simulation.world import World
+from tests.simulation.world import World, is_of_a_client
 
 _CUT_SECONDS = 0.7
 _CAUSES = (os.strerror(errno.EIO), os.strerror(errno.ENOSPC))
@@ -61,11 +61,13 @@ class FaultyWorld(World):
     def _last_fault(self) -> float:
         return self._witness.fired_at or 0.0
 
-    def _may_refuse_to_start(self, why: str, faults: list[Fault]) -> bool:
-        """Where the disk has failed, and with a reason. Where it is full, only if it cannot even
-        change a name or keep what it has; a first start has nothing yet, and needs room.
+    def _may_refuse_to_start(self, why: str, fired: list[tuple[Fault, str]]) -> bool:
+        """Where the disk has failed, and with a reason. Where it is full, and there is something to
+        read, only if it cannot even change a name or keep what it has.
         """
         is_said = "/data" in why and any(cause in why for cause in _CAUSES)
-        needs_no_room = any(fault.operations[0] in _WITHOUT_BYTES for fault in faults)
-        is_fair = needs_no_room or (self._lives == 1 and bool(faults))
-        return is_said and (is_fair or super()._may_refuse_to_start(why, faults))
+        needs_no_room = any(
+            fault.operations[0] in _WITHOUT_BYTES and not is_of_a_client(path)
+            for fault, path in fired
+        )
+        return is_said and (needs_no_room or super()._may_refuse_to_start(why, fired))

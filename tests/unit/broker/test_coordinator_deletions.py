@@ -10,6 +10,7 @@ from tests.faulty_files import FaultyFiles
 from tests.unit.broker.state_logs import HeldFiles, Now, in_memory, on_disk
 
 from kafkaesque.broker.coordinator import Coordinator
+from kafkaesque.broker.slices import Slices
 from kafkaesque.broker.state_log import StateLog
 from kafkaesque.broker.storage import DiskStorage
 from kafkaesque.errors import ErrorCode, KafkaError
@@ -34,7 +35,7 @@ RETENTION_MS = 1_000
 
 
 def load(log: StateLog, now: Now) -> Coordinator:
-    return Coordinator.load(log, GroupConfig(initial_rebalance_delay_ms=0), now, now)
+    return Coordinator.load(log, GroupConfig(initial_rebalance_delay_ms=0), now, now, Slices())
 
 
 def offset(number: int) -> CommittedOffset:

@@ -1,6 +1,7 @@
 """The coordinator's offsets, plain and of transactions: in its log, in memory, after a replay."""
 
 import asyncio
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from tests.faulty_files import FaultyFiles
 from tests.unit.broker.state_logs import Now, in_memory, on_disk
 
 from kafkaesque.broker.coordinator import Coordinator
+from kafkaesque.broker.slices import Slices
 from kafkaesque.broker.state_log import StateLog
 from kafkaesque.broker.storage import DiskStorage
 from kafkaesque.errors import ErrorCode, KafkaError
@@ -27,7 +29,7 @@ A, B = 100, 200
 
 
 def load(log: StateLog, now: Now) -> Coordinator:
-    return Coordinator.load(log, GroupConfig(), now, now)
+    return Coordinator.load(log, GroupConfig(), now, now, Slices())
 
 
 def offset(number: int) -> CommittedOffset:
@@ -285,3 +287,49 @@ def test_a_replay_gives_the_groups_and_offsets_that_were_there(
             assert seen(load(log, now)) == seen(coordinator)
 
     in_memory(work)
+
+
+@pytest.mark.parametrize("marker", Marker)
+def test_a_transaction_of_thousands_of_writes_ends_in_slices(marker: Marker) -> None:
+    async def work(log: StateLog, now: Now) -> None:
+        clock = count()
+        slices = Slices(lambda: next(clock))
+        coordinator = Coordinator.load(log, GroupConfig(), now, now, slices)
+        offsets = coordinator.table.offsets
+        for number in range(2000):
+            name = TopicPartition("orders", number)
+            coordinator.commit_soon("g", {name: offset(number)}, (A, 0))
+        waiting = coordinator.end_transaction(A, 0, marker)
+        assert waiting is not None
+        assert coordinator.end_transaction(A, 0, marker) is waiting
+        left, most = 2000, 0
+        while not waiting.done():
+            await asyncio.sleep(0)
+            left, before = offsets.pending_writes(A), left
+            most = max(most, before - left)
+        assert (left, len(offsets.partitions("g"))) == (0, 2000 * (marker is Marker.COMMIT))
+        assert most < 5
+        assert coordinator.end_transaction(A, 0, marker) is None
+
+    in_memory(work)
+
+
+def test_a_transaction_of_many_writes_whose_marker_is_lost_is_still_pending(tmp_path: Path) -> None:
+    async def work(log: StateLog, files: FaultyFiles, storage: DiskStorage) -> None:
+        coordinator = load(log, Now())
+        for number in range(100):
+            name = TopicPartition("orders", number)
+            await coordinator.commit_in_transaction("g", A, 0, {name: offset(number)})
+        files.fails_to_sync = True
+        waiting = coordinator.end_transaction(A, 0, Marker.COMMIT)
+        assert waiting is not None
+        with pytest.raises(KafkaError):
+            await waiting
+        assert coordinator.table.offsets.pending_writes(A) == 100
+        files.fails_to_sync = False
+        await log.partition.reopen()
+        if again := coordinator.end_transaction(A, 0, Marker.COMMIT):
+            await again
+        assert len(coordinator.table.offsets.partitions("g")) == 100
+
+    on_disk(tmp_path, work)

@@ -1,4 +1,5 @@
-"""A broker that was killed, and starts again on a full disk: it reads, and refuses to write.
+"""A broker that was killed, and starts again on a full disk: it reads, and refuses to write. One
+that has never been up has nothing to read: it says so, and starts when there is room.
 
 It listens to nobody; its files are real, but for the room that they have.
 """
@@ -15,8 +16,25 @@ from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.config import BrokerConfig
 from kafkaesque.broker.storage import DiskStorage
 from kafkaesque.broker.topics import NewTopic
-from kafkaesque.errors import KafkaError
+from kafkaesque.errors import KafkaError, StartError
+from kafkaesque.log.files import File
 from kafkaesque.records.batch import Record, new_batch
+
+_FILES_OF_A_START = 6
+
+
+class FillingFiles(FaultyFiles):
+    """A disk that is full from the nth file on."""
+
+    def __init__(self, files: int) -> None:
+        super().__init__()
+        self._left = files
+
+    def open(self, path: str, *, create: bool = False) -> File:
+        if create:
+            self._left -= 1
+            self.is_full = self._left < 0
+        return super().open(path, create=create)
 
 
 async def opened(data: Path, files: FaultyFiles) -> Broker:
@@ -69,5 +87,20 @@ def test_a_broker_starts_on_a_full_disk_and_reads_what_is_there(
         again = await opened(tmp_path, FaultyFiles())
         assert len(pairs(again.topics.named("table").partition(0).log)) == 31
         await again.close()
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("files", range(_FILES_OF_A_START))
+def test_a_first_start_that_finds_no_room_says_so_and_leaves_nothing_in_the_way_of_the_next(
+    files: int, tmp_path: Path
+) -> None:
+    async def story() -> None:
+        with pytest.raises(StartError, match="No space left"):
+            await opened(tmp_path, FillingFiles(files))
+        broker = await opened(tmp_path, FaultyFiles())
+        topic = await broker.topics.create(NewTopic("table", 1, {}))
+        assert topic.partition(0).offline is None
+        await broker.close()
 
     asyncio.run(story())

@@ -39,7 +39,7 @@ def test_write_caching_that_is_switched_on_during_a_flush_leaves_nobody_waiting(
         waiting = partition.flushed(rig.append(partition))
         assert waiting is not None
         configured = asyncio.ensure_future(
-            rig.broker.topics.configure(topic, {"write.caching": "true"})
+            rig.broker.topics.configure(topic, lambda: {"write.caching": "true"})
         )
         await rig.disk.let_all_go()
         await asyncio.wait_for(asyncio.gather(waiting, configured), 30)
@@ -53,7 +53,7 @@ def test_what_was_cached_is_flushed_when_write_caching_is_switched_off(tmp_path:
         partition = topic.partition(0)
         end = rig.append(partition)
         assert partition.log.flushed_offset < end
-        await rig.broker.topics.configure(topic, {"write.caching": None})
+        await rig.broker.topics.configure(topic, lambda: {"write.caching": None})
         await settled()
         assert partition.log.flushed_offset == end
 

@@ -131,19 +131,40 @@ def test_a_start_that_cannot_look_at_its_partitions_says_so_and_lets_go_of_the_d
     assert asyncio.run(story()) == 1
 
 
-def test_a_start_that_cannot_recover_a_log_names_the_partition(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("operation", "file"), [("sync", "0.log"), ("open", "0.log"), ("open", "3.producers")]
+)
+def test_a_partition_that_cannot_be_opened_is_offline_and_the_others_are_served(
+    operation: str, file: str, tmp_path: Path
+) -> None:
     async def work(rig: BrokerRig) -> None:
-        await rig.fill((await rig.topic("orders")).partition(0), batches=3)
+        topic = await rig.topic("orders", 2)
+        for partition in topic.partitions:
+            await rig.fill(partition, batches=3)
         await rig.broker.close()
         (tmp_path / ".kafka_cleanshutdown").unlink()
-        rig.files.broken["sync"] = "orders-0/0"
-        with pytest.raises(StartError, match="orders-0 cannot be opened"):
-            await rig.open()
-        rig.files.broken.clear()
-        await rig.open()
-        assert rig.broker.topics.named("orders").partition(0).log.end_offset == 3
+        before = _contents(tmp_path / "orders-0")
+        rig.files.broken = {operation: f"orders-0/0000000000000000000{file}"}
+        broker = await rig.open()
+        bad, good = broker.topics.named("orders").partitions
+        await rig.fill(good, batches=1)
+        with pytest.raises(KafkaError) as refused:
+            bad.read(0, 1000, 3)
+        assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+        await broker.storage.revive()
+        await broker.storage.checkpoint()
+        assert broker.storage.offline() == [bad]
+        assert _contents(tmp_path / "orders-0") == before
+        rig.files.broken = {}
+        await broker.storage.revive()
+        assert broker.storage.offline() == []
+        assert (bad.high_watermark, good.high_watermark) == (3, 4)
 
     run(tmp_path, work)
+
+
+def _contents(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
 
 
 def test_a_partition_that_a_full_disk_has_no_room_for_comes_when_there_is_some(
@@ -257,7 +278,8 @@ def test_a_partition_that_was_never_opened_is_not_left_as_clean_nor_as_empty(
     run(tmp_path, work)
 
 
-def test_a_broker_whose_own_state_cannot_be_read_does_not_start(tmp_path: Path) -> None:
+@pytest.mark.parametrize("file", ["partition.metadata", "00000000000000000000.log"])
+def test_a_broker_whose_own_state_cannot_be_read_does_not_start(file: str, tmp_path: Path) -> None:
     """It would say that no offset was ever committed, and groups would begin anew."""
 
     async def work(rig: BrokerRig) -> None:
@@ -265,8 +287,9 @@ def test_a_broker_whose_own_state_cannot_be_read_does_not_start(tmp_path: Path) 
         place, offset = TopicPartition("orders", 0), CommittedOffset(5, -1, "", 0, None)
         await rig.broker.coordinator.commit("group", {place: offset})
         await rig.broker.close()
-        rig.files.broken["open"] = "__consumer_offsets-0/partition.metadata"
-        with pytest.raises(StartError):
+        (tmp_path / ".kafka_cleanshutdown").unlink()
+        rig.files.broken["open"] = f"__consumer_offsets-0/{file}"
+        with pytest.raises(StartError, match="__consumer_offsets-0"):
             await rig.open()
         rig.files.broken.clear()
         broker = await rig.open()

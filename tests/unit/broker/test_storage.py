@@ -1,14 +1,18 @@
 """Housekeeping: what fails for one partition stops no other, and is done when the disk allows."""
 
+import asyncio
 import errno
 import os
 from pathlib import Path
 
 import pytest
+from tests.held_disk import settled
 from tests.unit.broker.broker_rig import BrokerRig, run
 
 from kafkaesque.broker import storage as storage_module
+from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.topics import Topic
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.types import TopicPartition
 
@@ -175,3 +179,124 @@ def test_a_directory_that_nobody_claims_and_nobody_can_read_keeps_no_broker_from
         assert broker.storage.strays() == [TopicPartition("strange", 0)]
 
     run(tmp_path, work)
+
+
+@pytest.mark.parametrize(
+    ("operation", "path"), [("open", "orders-0/partition.metadata"), ("rename", "orders-0.")]
+)
+def test_what_a_kill_has_left_of_a_deleted_topic_goes_when_the_disk_allows(
+    operation: str, path: str, tmp_path: Path
+) -> None:
+    """Whose it is cannot be read at the start, or it cannot be put aside."""
+
+    async def work(rig: BrokerRig) -> None:
+        topic = await _killed_while_deleting(rig)
+        rig.files.broken = {operation: path}
+        broker = await rig.open()
+        await remove_strays(broker)
+        assert (tmp_path / "orders-0").exists()
+        assert [*broker.metadata.removed_topics] == [topic.id]
+        rig.files.broken.clear()
+        await remove_strays(broker)
+        assert not (tmp_path / "orders-0").exists()
+        assert not broker.metadata.removed_topics
+
+    run(tmp_path, work)
+
+
+async def _killed_while_deleting(rig: BrokerRig) -> Topic:
+    topic = await rig.topic("orders")
+    await rig.fill(topic.partition(0), batches=3)
+    await rig.broker.metadata.topic_deleted(topic, lambda: None)
+    await rig.broker.close()
+    (rig.data_dir / ".kafka_cleanshutdown").unlink()
+    return topic
+
+
+async def remove_strays(broker: Broker) -> None:
+    """As the broker's regular work does."""
+    removed = broker.metadata.removed_topics
+    broker.metadata.removed_topics = await broker.storage.remove_strays(removed)
+
+
+def test_a_name_is_refused_while_what_an_older_topic_has_left_there_is_being_removed(
+    tmp_path: Path,
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        await _killed_while_deleting(rig)
+        rig.files.broken["rename"] = "orders-0."
+        broker = await rig.open()
+        rig.files.broken.clear()
+        rig.disk.is_held = True
+        removing = asyncio.ensure_future(remove_strays(broker))
+        await settled()
+        rig.disk.let_go()
+        await settled()
+        put_aside = rig.disk.hold_back()
+        rig.disk.is_held = False
+        with pytest.raises(KafkaError) as refused:
+            await rig.topic("orders")
+        put_aside()
+        await removing
+        assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+        await rig.fill((await rig.topic("orders")).partition(0), batches=1)
+
+    run(tmp_path, work)
+
+
+def test_a_log_is_not_repaired_while_compacted_segments_change_places_in_it(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        topic = await rig.topic("table", 1, **SMALL, cleanup_policy="compact")
+        partition = topic.partition(0)
+        await rig.fill(partition)
+        await rig.broker.storage.checkpoint()
+        rig.disk.is_held = True
+        cleaning = asyncio.ensure_future(rig.broker.cleaner.clean())
+        async with asyncio.timeout(10):
+            while not rig.disk.waits:
+                await asyncio.sleep(0)
+        swap = rig.disk.hold_back()
+        rig.append(partition)
+        rig.disk.let_go(OSError(errno.EIO, os.strerror(errno.EIO)))
+        rig.disk.is_held = False
+        await settled()
+        reviving = asyncio.ensure_future(rig.broker.storage.revive())
+        await settled()
+        assert partition.offline is not None
+        swap()
+        await asyncio.gather(cleaning, reviving)
+        assert partition.offline is None
+        state = rig.broker.cleaner.state(partition)
+        assert (state.runs, state.failures) == (1, 0)
+        assert partition.log.sealed[0].next_offset == state.cleaned_to
+        assert partition.high_watermark == 10
+
+    run(tmp_path, work)
+
+
+def test_a_partition_whose_revival_hangs_holds_up_no_other(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        hung, other = await _filled(rig, "hung"), await _filled(rig, "other")
+        await _take_offline(rig, hung)
+        rig.disk.is_held = True
+        first = asyncio.ensure_future(rig.broker.storage.revive())
+        await settled()
+        hanging = rig.disk.hold_back()
+        rig.disk.is_held = False
+        await _take_offline(rig, other)
+        second = asyncio.ensure_future(rig.broker.storage.revive())
+        await settled()
+        assert rig.broker.storage.offline() == [hung]
+        hanging()
+        await asyncio.gather(first, second)
+        assert rig.broker.storage.offline() == []
+
+    run(tmp_path, work)
+
+
+async def _take_offline(rig: BrokerRig, partition: Partition) -> None:
+    rig.files.broken["sync"] = f"{partition.name}/"
+    rig.append(partition)
+    await settled()
+    assert partition.offline is not None
+    rig.files.broken.clear()

@@ -40,7 +40,7 @@ def test_changes_on_their_way_survive_the_shortening_of_the_metadata_log(
         topics = rig.broker.topics
         changes = [
             asyncio.ensure_future(topics.create(NewTopic("new", 2))),
-            asyncio.ensure_future(topics.configure(topic, {"retention.ms": "2000"})),
+            asyncio.ensure_future(topics.configure(topic, lambda: {"retention.ms": "2000"})),
             asyncio.ensure_future(topics.grow(topic, 3)),
             asyncio.ensure_future(topics.delete(doomed)),
         ]
@@ -70,7 +70,7 @@ def test_a_setting_on_its_way_when_its_topic_is_deleted_does_not_reach_a_namesak
         deleted = asyncio.ensure_future(rig.broker.delete_topic(topic))
         await settled()
         configured = asyncio.ensure_future(
-            rig.broker.topics.configure(topic, {"retention.ms": "1"})
+            rig.broker.topics.configure(topic, lambda: {"retention.ms": "1"})
         )
         await rig.disk.let_all_go()
         await deleted
@@ -89,7 +89,7 @@ def test_a_default_that_changes_while_a_topic_is_made_reaches_it(tmp_path: Path)
         rig.disk.is_held = True
         creation = asyncio.ensure_future(rig.topic("orders"))
         await settled()
-        change = rig.broker.metadata.configure_broker({"log.retention.ms": "1234"})
+        change = rig.broker.metadata.configure_broker(lambda: {"log.retention.ms": "1234"})
         changing = asyncio.ensure_future(change)
         await rig.disk.let_all_go()
         await changing
@@ -104,7 +104,7 @@ def test_defaults_that_clients_change_take_no_durability_from_the_brokers_own_to
 ) -> None:
     async def work(rig: BrokerRig) -> None:
         changes = {"write.caching.default": "true", "message.max.bytes": "10"}
-        await rig.broker.metadata.configure_broker(changes)
+        await rig.broker.metadata.configure_broker(lambda: changes)
         assert (await rig.topic("orders")).config.write_caching
         for _ in range(2):
             config = rig.broker.topics.named(OFFSETS_TOPIC).partition(0).config
@@ -113,7 +113,7 @@ def test_defaults_that_clients_change_take_no_durability_from_the_brokers_own_to
             await rig.reopen()
         topic = rig.broker.topics.named(OFFSETS_TOPIC)
         with pytest.raises(KafkaError) as refused:
-            await rig.broker.topics.configure(topic, {"write.caching": "true"})
+            await rig.broker.topics.configure(topic, lambda: {"write.caching": "true"})
         assert refused.value.code is ErrorCode.INVALID_CONFIG
 
     run(tmp_path, work, write_caching_default="true")

@@ -1,5 +1,6 @@
 """Transactions on a disk that fails while they end: whole or not at all, and some time they end."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
@@ -116,7 +117,7 @@ def test_pending_offsets_are_decided_though_the_marker_was_lost(tmp_path: Path) 
 def test_markers_are_on_disk_even_where_writes_are_cached(tmp_path: Path) -> None:
     async def work(broker: Broker, files: PathFiles, now: Now) -> None:
         a = await new_topic(broker, "a")
-        await broker.topics.configure(broker.topics.named("a"), {"write.caching": "true"})
+        await broker.topics.configure(broker.topics.named("a"), lambda: {"write.caching": "true"})
         whose = await begin(broker, a)
         assert await end(broker, whose, commit=True) is ErrorCode.NONE
         assert a.log.flushed_offset == a.log.end_offset
@@ -251,3 +252,34 @@ def test_many_doubtful_transactions_are_read_in_one_pass(tmp_path: Path) -> None
             assert (again.error, again.producer_epoch) == (ErrorCode.NONE, 1)
 
     with_broker(tmp_path / "data", work)
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_what_is_open_in_a_partition_that_a_start_could_not_open_ends_when_it_has_come(
+    tmp_path: Path, is_known: bool
+) -> None:
+    """That it is part of the transaction was not durable yet: only its records say so."""
+    identity: list[Identity] = []
+
+    async def write_and_stop(broker: Broker, files: PathFiles, now: Now) -> None:
+        a, b = await new_topic(broker, "a"), await new_topic(broker, "b")
+        identity.append(await begin(broker, a))
+        await write(b, *(identity[0] if is_known else (STRANGER, 0)))
+
+    async def go_on(broker: Broker, files: PathFiles, now: Now) -> None:
+        b = broker.topics.named("b").partition(0)
+        assert b.offline is not None
+        files.broken.clear()
+        await broker.storage.revive()
+        assert b.last_stable_offset == 0
+        await broker.transactions.tick()
+        assert await end(broker, identity[0], commit=True) is ErrorCode.NONE
+        async with asyncio.timeout(10):
+            await until(lambda: b.last_stable_offset == b.log.end_offset == 2)
+        assert is_committed(b) == is_known
+
+    with_broker(tmp_path, write_and_stop)
+    (tmp_path / ".kafka_cleanshutdown").unlink()
+    files = PathFiles()
+    files.broken["open"] = "/b-0/00000000000000000000.log"
+    with_broker(tmp_path, go_on, files=files)

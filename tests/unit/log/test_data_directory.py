@@ -1,5 +1,6 @@
 """The data directory: its lock, its files, and how it is found again."""
 
+import errno
 import os
 from pathlib import Path
 from random import Random
@@ -46,6 +47,40 @@ def test_a_directory_keeps_its_identity_through_a_power_cut() -> None:
         again = reopened(files.cut(Random(seed)))
         assert again.cluster_id == directory.cluster_id
         assert again.directory_id == directory.directory_id
+
+
+@pytest.mark.parametrize("parent", ["/", "/deep"])
+def test_a_directory_whose_name_could_not_be_synced_is_there_after_a_power_cut(
+    parent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = ForgettingFiles()
+    sync = files.sync_directory
+
+    def failing(path: str) -> None:
+        if path == parent:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+        sync(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "sync_directory", failing)
+        with pytest.raises(StartError):
+            DataDirectory.open(files, "/deep/data")
+    _check_that_it_lasts(files)
+
+
+def test_a_directory_that_a_kill_found_unsynced_is_there_after_a_power_cut() -> None:
+    files = ForgettingFiles()
+    files.make_directory("/deep")
+    files.sync_directory("/")
+    files.make_directory("/deep/data")
+    _check_that_it_lasts(files)
+
+
+def _check_that_it_lasts(files: ForgettingFiles) -> None:
+    cluster_id = DataDirectory.open(files, "/deep/data").cluster_id
+    for seed in range(20):
+        again = DataDirectory.open(files.cut(Random(seed)), "/deep/data")
+        assert again.cluster_id == cluster_id
 
 
 def test_a_directory_in_use_names_its_holder_and_the_cure(tmp_path: Path) -> None:

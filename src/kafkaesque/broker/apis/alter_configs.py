@@ -7,6 +7,7 @@ is durable and in effect.
 
 from collections.abc import Callable, Mapping
 from enum import IntEnum
+from functools import partial
 from typing import TypeVar
 
 from kafkaesque.broker.apis.context import Context
@@ -16,6 +17,7 @@ from kafkaesque.broker.metadata import Resource
 from kafkaesque.broker.node_settings import NODE_SETTINGS
 from kafkaesque.broker.settings import Kind, Setting
 from kafkaesque.broker.topic_settings import TOPIC_SETTINGS
+from kafkaesque.broker.topics import Change
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.protocol.messages.alter_configs import (
     AlterConfigsRequest,
@@ -81,7 +83,7 @@ async def _answer(
         error_message=None,
     )
     try:
-        await _alter(ctx, resource, changes(ctx, resource), validate_only)
+        await _alter(ctx, resource, partial(changes, ctx, resource), validate_only)
     except KafkaError as error:
         response.error_code, response.error_message = error.code, error.message
     return response
@@ -90,24 +92,35 @@ async def _answer(
 async def _alter(
     ctx: Context,
     resource: AlterConfigsResource | IncrementalResource,
-    changes: Changes,
+    change: Change,
     validate_only: bool,
 ) -> None:
+    """What is appended to, subtracted from or replaced is what there is when its turn comes:
+    another change may be on its way to the disk.
+    """
     broker = ctx.broker
     if resource.resource_type == Resource.TOPIC:
         topic = broker.topics.named(resource.resource_name)
-        broker.topics.check_configs(topic, changes)
-        if not validate_only:
-            await broker.topics.configure(topic, changes)
-        return
+        if validate_only:
+            broker.topics.check_configs(topic, change())
+        else:
+            await broker.topics.configure(topic, change)
+    elif validate_only:
+        _checked(change)
+    else:
+        await broker.metadata.configure_broker(partial(_checked, change))
+
+
+def _checked(change: Change) -> Changes:
+    """A change of the broker's settings that can be made while it runs."""
+    changes = change()
     for name, value in changes.items():
         if not BROKER_SETTINGS[name].dynamic:
             message = f"{name} is read at start: set it with `kafkaesque broker --set {name}=…`"
             raise KafkaError(ErrorCode.INVALID_REQUEST, message)
         if value is not None:
             BROKER_SETTINGS[name].parse(value)
-    if not validate_only:
-        await broker.metadata.configure_broker(changes)
+    return changes
 
 
 def _replacement(ctx: Context, resource: AlterConfigsResource) -> Changes:
