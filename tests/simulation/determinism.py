@@ -11,6 +11,7 @@ import os
 import random
 from collections.abc import Iterable, Iterator, MutableSet
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -104,6 +105,7 @@ def _replacements(seed: int) -> list[tuple[Any, str, Any]]:
         *((module(name), "frozenset", OrderedSet) for name in _WITH_FROZEN_SETS),
         (os, "urandom", random.Random(f"{seed} urandom").randbytes),
         (module("broker.partition"), "perf_counter", clock),
+        (module("broker.broker"), "Slices", partial(module("broker.slices").Slices, clock)),
         (module("broker.compactors"), "time", SimpleNamespace(perf_counter=clock)),
         (module("broker.turn"), "monotonic", clock),
         (module("broker.connection"), "_numbers", itertools.count(1)),

@@ -225,6 +225,7 @@ class Broker:
             self.metadata.new_producer_id,
             self.clock,
             self.monotonic,
+            self.slices,
         )
         if TRANSACTIONS_TOPIC in self.topics:
             await self.transactions.load()

@@ -85,7 +85,7 @@ class Strays:
             names.discard(name)
 
     def _empty(self, names: Collection[TopicPartition]) -> set[TopicPartition]:
-        return {name for name in names if self._directory.is_empty(name)}
+        return {name for name in sorted(names) if self._directory.is_empty(name)}
 
     def _is_of_deleted(self, name: TopicPartition, deleted: Mapping[UUID, str]) -> bool:
         """Its metadata may have been lost with the power: one that was never flushed goes by its

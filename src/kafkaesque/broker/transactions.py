@@ -28,9 +28,9 @@ from functools import partial
 from typing import NamedTuple
 
 from kafkaesque.broker.coordinator import Coordinator
-from kafkaesque.broker.in_turns import in_turns
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.partition_transactions import OpenTransaction
+from kafkaesque.broker.slices import Slices
 from kafkaesque.broker.state_log import Entry, StateLog
 from kafkaesque.broker.topics import OFFSETS_TOPIC, Topics
 from kafkaesque.errors import ErrorCode, KafkaError
@@ -63,8 +63,6 @@ from kafkaesque.types import Clock, Moment, TopicPartition
 
 logger = logging.getLogger(__name__)
 
-_PER_TURN = 5_000
-"""Of transactions that are looked at to see whether they are due."""
 _ANY_CONNECTION = 0
 """What a write adds by itself may come over any: a producer has one for each of its brokers."""
 
@@ -100,8 +98,10 @@ class Transactions:
         new_producer_id: Callable[[], Awaitable[int]],
         clock: Clock,
         monotonic: Clock,
+        slices: Slices,
     ) -> None:
         self.table = table
+        self._slices = slices
         self._open_log = open_log
         self._opening = asyncio.Lock()
         self._log: StateLog | None = None
@@ -251,7 +251,7 @@ class Transactions:
         await self._reload()
         for transactional_id in sorted(self._unwritten):
             self._resume(transactional_id)
-        async for transaction in in_turns(tuple(self.table.transactions.values()), _PER_TURN):
+        async for transaction in self._slices.paced(tuple(self.table.transactions.values())):
             if transaction.is_due(self._now()):
                 self._wake(transaction.transactional_id)
 
@@ -420,7 +420,7 @@ class Transactions:
         if not doubtful or self._log is None or self._log.partition.offline is not None:
             return
         last: dict[str, TransactionRecord] = {}
-        async for key, value in in_turns(_records(self._log)):
+        async for key, value in self._slices.paced(_records(self._log)):
             record = decode(key, value)
             if record is not None and record.transactional_id in doubtful:
                 last[record.transactional_id] = record

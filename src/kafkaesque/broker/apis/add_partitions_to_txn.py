@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.apis.init_producer_id import fenced_before
-from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
@@ -26,14 +25,12 @@ from kafkaesque.types import TopicPartition
 async def add_partitions_to_txn(
     ctx: Context, request: AddPartitionsToTxnRequest
 ) -> AddPartitionsToTxnResponse:
-    pace = Pace()
     if ctx.version >= 4:
         response = AddPartitionsToTxnResponse()
-        for each in request.transactions:
+        async for each in ctx.broker.slices.paced(request.transactions):
             result = AddPartitionsToTxnResult(transactional_id=each.transactional_id)
             response.results_by_transaction.append(result)
-            result.topic_results = await _add(ctx, each, pace)
-            await pace.step()
+            result.topic_results = await _add(ctx, each)
         return response
     only = AddPartitionsToTxnTransaction(
         transactional_id=request.v3_and_below_transactional_id,
@@ -41,22 +38,21 @@ async def add_partitions_to_txn(
         producer_epoch=request.v3_and_below_producer_epoch,
         topics=request.v3_and_below_topics,
     )
-    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=await _add(ctx, only, pace))
+    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=await _add(ctx, only))
 
 
 async def _add(
-    ctx: Context, asked: AddPartitionsToTxnTransaction, pace: Pace
+    ctx: Context, asked: AddPartitionsToTxnTransaction
 ) -> list[AddPartitionsToTxnTopicResult]:
     errors: dict[TopicPartition, ErrorCode] = {}
-    for topic in asked.topics:
-        for number in topic.partitions:
+    paced = ctx.broker.slices.paced
+    async for topic in paced(asked.topics):
+        async for number in paced(topic.partitions):
             name = TopicPartition(topic.name, number)
             errors[name] = _unusable(ctx, name)
-            await pace.step()
-        await pace.step()
     if any(errors.values()):
         other = ErrorCode.OPERATION_NOT_ATTEMPTED
-        return await _results(asked.topics, lambda name: errors[name] or other, pace)
+        return await _results(ctx, asked.topics, lambda name: errors[name] or other)
     transactions = ctx.broker.transactions
     whose = (asked.transactional_id, asked.producer_id, asked.producer_epoch)
     if asked.verify_only:
@@ -64,7 +60,7 @@ async def _add(
     else:
         error = await transactions.add(*whose, errors, ctx.connection)
     told = fenced_before(2, ctx.version, error)
-    return await _results(asked.topics, lambda name: told, pace)
+    return await _results(ctx, asked.topics, lambda name: told)
 
 
 def _unusable(ctx: Context, name: TopicPartition) -> ErrorCode:
@@ -77,21 +73,20 @@ def _unusable(ctx: Context, name: TopicPartition) -> ErrorCode:
 
 
 async def _results(
+    ctx: Context,
     topics: Iterable[AddPartitionsToTxnTopic],
     error_of: Callable[[TopicPartition], ErrorCode],
-    pace: Pace,
 ) -> list[AddPartitionsToTxnTopicResult]:
     results = []
-    for topic in topics:
+    paced = ctx.broker.slices.paced
+    async for topic in paced(topics):
         result = AddPartitionsToTxnTopicResult(name=topic.name)
         results.append(result)
-        for number in topic.partitions:
+        async for number in paced(topic.partitions):
             error = error_of(TopicPartition(topic.name, number))
             result.results_by_partition.append(
                 AddPartitionsToTxnPartitionResult(
                     partition_index=number, partition_error_code=error
                 )
             )
-            await pace.step()
-        await pace.step()
     return results

@@ -6,7 +6,6 @@ INVALID_REPLICA_ASSIGNMENT, and there is never one to cancel.
 
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.config import NODE_ID
-from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -21,23 +20,21 @@ from kafkaesque.protocol.messages.alter_partition_reassignments import (
 async def alter_partition_reassignments(
     ctx: Context, request: AlterPartitionReassignmentsRequest
 ) -> AlterPartitionReassignmentsResponse:
-    pace = Pace()
     return AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=request.allow_replication_factor_change,
         responses=[
-            await _reassign_topic(ctx, topic, pace) async for topic in pace.through(request.topics)
+            await _reassign_topic(ctx, topic)
+            async for topic in ctx.broker.slices.paced(request.topics)
         ],
     )
 
 
-async def _reassign_topic(
-    ctx: Context, topic: ReassignableTopic, pace: Pace
-) -> ReassignableTopicResponse:
+async def _reassign_topic(ctx: Context, topic: ReassignableTopic) -> ReassignableTopicResponse:
     return ReassignableTopicResponse(
         name=topic.name,
         partitions=[
             _reassign(ctx, topic.name, partition)
-            async for partition in pace.through(topic.partitions)
+            async for partition in ctx.broker.slices.paced(topic.partitions)
         ],
     )
 

@@ -7,7 +7,6 @@ in Kafka, the last directory that a partition is sent to counts.
 from collections.abc import Iterator
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirPartitionResult,
@@ -21,10 +20,10 @@ from kafkaesque.types import TopicPartition
 async def alter_replica_log_dirs(
     ctx: Context, request: AlterReplicaLogDirsRequest
 ) -> AlterReplicaLogDirsResponse:
-    pace = Pace()
-    targets = {name: path async for name, path in pace.through(_moves(request))}
+    paced = ctx.broker.slices.paced
+    targets = {name: path async for name, path in paced(_moves(request))}
     results: dict[str, AlterReplicaLogDirTopicResult] = {}
-    async for name, path in pace.through(targets.items()):
+    async for name, path in paced(targets.items()):
         result = results.get(name.topic)
         if result is None:
             result = results[name.topic] = AlterReplicaLogDirTopicResult(topic_name=name.topic)

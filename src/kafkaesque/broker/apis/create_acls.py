@@ -3,7 +3,6 @@ authorizer: an entry that nobody obeys must not look as if it were kept.
 """
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.create_acls import (
     AclCreationResult,
@@ -19,6 +18,6 @@ async def create_acls(ctx: Context, request: CreateAclsRequest) -> CreateAclsRes
                 error_code=ErrorCode.SECURITY_DISABLED,
                 error_message="No Authorizer is configured.",
             )
-            async for _ in Pace().through(request.creations)
+            async for _ in ctx.broker.slices.paced(request.creations)
         ]
     )

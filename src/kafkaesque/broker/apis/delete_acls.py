@@ -3,7 +3,6 @@ authorizer.
 """
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.delete_acls import (
     DeleteAclsFilterResult,
@@ -19,6 +18,6 @@ async def delete_acls(ctx: Context, request: DeleteAclsRequest) -> DeleteAclsRes
                 error_code=ErrorCode.SECURITY_DISABLED,
                 error_message="No Authorizer is configured.",
             )
-            async for _ in Pace().through(request.filters)
+            async for _ in ctx.broker.slices.paced(request.filters)
         ]
     )

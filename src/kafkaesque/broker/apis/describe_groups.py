@@ -4,7 +4,6 @@ authorizer all that there is, as in Kafka.
 """
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.describe_groups import (
     DescribedGroup,
@@ -23,10 +22,8 @@ _OPERATIONS = sum(
 async def describe_groups(ctx: Context, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
     """Each group once, however often it is named: a small request must not have a huge answer."""
     response = DescribeGroupsResponse()
-    pace = Pace()
     seen: set[str] = set()
-    for name in request.groups:
-        await pace.step()
+    async for name in ctx.broker.slices.paced(request.groups):
         if name in seen:
             continue
         seen.add(name)
@@ -34,7 +31,6 @@ async def describe_groups(ctx: Context, request: DescribeGroupsRequest) -> Descr
         if request.include_authorized_operations and not group.error_code:
             group.authorized_operations = _OPERATIONS
         response.groups.append(group)
-        await pace.step(len(group.members) // 5)
     return response
 
 

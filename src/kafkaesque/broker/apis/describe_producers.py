@@ -1,7 +1,6 @@
 """DescribeProducers (61), version 0. What a partition knows of its producers (KIP-664)."""
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import KafkaError
 from kafkaesque.protocol.messages.describe_producers import (
     DescribeProducersRequest,
@@ -17,21 +16,19 @@ async def describe_producers(
 ) -> DescribeProducersResponse:
     """Each partition once, however often it is named: it may have many producers."""
     response = DescribeProducersResponse()
-    pace = Pace()
+    paced = ctx.broker.slices.paced
     seen: set[tuple[str, int]] = set()
-    for topic in request.topics:
+    async for topic in paced(request.topics):
         answered = TopicResponse(name=topic.name)
         response.topics.append(answered)
-        for number in topic.partition_indexes:
+        async for number in paced(topic.partition_indexes):
             if (topic.name, number) not in seen:
                 seen.add((topic.name, number))
-                answered.partitions.append(await _describe(ctx, topic.name, number, pace))
-            await pace.step()
-        await pace.step()
+                answered.partitions.append(await _describe(ctx, topic.name, number))
     return response
 
 
-async def _describe(ctx: Context, topic: str, number: int, pace: Pace) -> PartitionResponse:
+async def _describe(ctx: Context, topic: str, number: int) -> PartitionResponse:
     answer = PartitionResponse(partition_index=number)
     try:
         partition = ctx.broker.topics.named(topic).partition(number)
@@ -39,7 +36,7 @@ async def _describe(ctx: Context, topic: str, number: int, pace: Pace) -> Partit
         answer.error_code, answer.error_message = error.code, error.message
         return answer
     opened = {each.producer_id: each.first_offset for each in partition.open_transactions()}
-    for producer in partition.producers.describe():
+    async for producer in ctx.broker.slices.paced(partition.producers.describe()):
         answer.active_producers.append(
             ProducerState(
                 producer_id=producer.producer_id,
@@ -50,5 +47,4 @@ async def _describe(ctx: Context, topic: str, number: int, pace: Pace) -> Partit
                 current_txn_start_offset=opened.get(producer.producer_id, -1),
             )
         )
-        await pace.step()
     return answer

@@ -7,7 +7,6 @@ of a controller's own.
 
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.config import NODE_ID
-from kafkaesque.broker.in_turns import Pace
 from kafkaesque.broker.partition import LEADER_EPOCH
 from kafkaesque.broker.topics import METADATA_TOPIC
 from kafkaesque.errors import ErrorCode
@@ -33,13 +32,13 @@ _ASKED = [
 async def describe_quorum(ctx: Context, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
     if request.topics == _ASKED:
         return _quorum(ctx)
-    pace = Pace()
+    paced = ctx.broker.slices.paced
     return DescribeQuorumResponse(
-        topics=[await _unknown(topic, pace) async for topic in pace.through(request.topics)]
+        topics=[await _unknown(ctx, topic) async for topic in paced(request.topics)]
     )
 
 
-async def _unknown(topic: RequestTopicData, pace: Pace) -> TopicData:
+async def _unknown(ctx: Context, topic: RequestTopicData) -> TopicData:
     return TopicData(
         topic_name=topic.topic_name,
         partitions=[
@@ -48,7 +47,7 @@ async def _unknown(topic: RequestTopicData, pace: Pace) -> TopicData:
                 error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
                 error_message="This server does not host this topic-partition.",
             )
-            async for partition in pace.through(topic.partitions)
+            async for partition in ctx.broker.slices.paced(topic.partitions)
         ],
     )
 

@@ -1,7 +1,6 @@
 """DescribeTransactions (65), version 0. A transactional id: its state, producer, partitions."""
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.describe_transactions import (
     DescribeTransactionsRequest,
@@ -16,16 +15,11 @@ async def describe_transactions(
 ) -> DescribeTransactionsResponse:
     """Each id once, however often it is named: it may have many partitions."""
     response = DescribeTransactionsResponse()
-    pace = Pace()
     seen: set[str] = set()
-    for transactional_id in request.transactional_ids:
-        await pace.step()
-        if transactional_id in seen:
-            continue
-        seen.add(transactional_id)
-        state = _describe(ctx, transactional_id)
-        response.transaction_states.append(state)
-        await pace.step(sum(len(topic.partitions) for topic in state.topics) // 10)
+    async for transactional_id in ctx.broker.slices.paced(request.transactional_ids):
+        if transactional_id not in seen:
+            seen.add(transactional_id)
+            response.transaction_states.append(_describe(ctx, transactional_id))
     return response
 
 

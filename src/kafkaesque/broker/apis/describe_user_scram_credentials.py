@@ -3,7 +3,6 @@
 from collections import Counter
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,
@@ -15,12 +14,12 @@ from kafkaesque.protocol.messages.describe_user_scram_credentials import (
 async def describe_user_scram_credentials(
     ctx: Context, request: DescribeUserScramCredentialsRequest
 ) -> DescribeUserScramCredentialsResponse:
-    pace = Pace()
+    paced = ctx.broker.slices.paced
     times: Counter[str] = Counter()
-    async for user in pace.through(request.users or ()):
+    async for user in paced(request.users or ()):
         times[user.name] += 1
     return DescribeUserScramCredentialsResponse(
-        results=[_describe(name, times[name]) async for name in pace.through(times)]
+        results=[_describe(name, times[name]) async for name in paced(times)]
     )
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.protocol.messages.elect_leaders import (
     ElectLeadersRequest,
@@ -25,7 +24,6 @@ Elect: TypeAlias = Callable[[Context, str, int], PartitionResult]
 
 async def elect_leaders(ctx: Context, request: ElectLeadersRequest) -> ElectLeadersResponse:
     response = ElectLeadersResponse()
-    pace = Pace()
     elect: Elect = _elect
     if request.election_type not in (_PREFERRED, _UNCLEAN):
         response.error_code = ErrorCode.INVALID_REQUEST
@@ -36,15 +34,14 @@ async def elect_leaders(ctx: Context, request: ElectLeadersRequest) -> ElectLead
             for topic in ctx.broker.topics
             if not topic.is_unused
         ]
-    async for topic in pace.through(request.topic_partitions or ()):
-        response.replica_election_results.append(await _results(ctx, topic, elect, pace))
+    async for topic in ctx.broker.slices.paced(request.topic_partitions or ()):
+        response.replica_election_results.append(await _results(ctx, topic, elect))
     return response
 
 
-async def _results(
-    ctx: Context, wanted: TopicPartitions, elect: Elect, pace: Pace
-) -> ReplicaElectionResult:
-    partitions = [elect(ctx, wanted.topic, i) async for i in pace.through(wanted.partitions)]
+async def _results(ctx: Context, wanted: TopicPartitions, elect: Elect) -> ReplicaElectionResult:
+    paced = ctx.broker.slices.paced
+    partitions = [elect(ctx, wanted.topic, i) async for i in paced(wanted.partitions)]
     return ReplicaElectionResult(topic=wanted.topic, partition_result=partitions)
 
 

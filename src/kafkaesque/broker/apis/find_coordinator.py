@@ -5,7 +5,6 @@ are refused with INVALID_REQUEST and a reason, since "not available" would make 
 """
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.in_turns import in_turns
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.find_coordinator import (
     Coordinator,
@@ -13,7 +12,6 @@ from kafkaesque.protocol.messages.find_coordinator import (
     FindCoordinatorResponse,
 )
 
-_PER_TURN = 2_000
 _COORDINATED = (0, 1)  # groups, transactions
 _KINDS = {2: "share groups"}
 
@@ -23,7 +21,7 @@ async def find_coordinator(
 ) -> FindCoordinatorResponse:
     if ctx.version >= 4:
         response = FindCoordinatorResponse()
-        async for key in in_turns(request.coordinator_keys, _PER_TURN):
+        async for key in ctx.broker.slices.paced(request.coordinator_keys):
             response.coordinators.append(_find(ctx, key, request.key_type))
         return response
     only = _find(ctx, request.key, request.key_type)

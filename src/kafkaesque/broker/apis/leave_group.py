@@ -7,7 +7,6 @@ from collections.abc import Awaitable
 from typing import cast
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.in_turns import PER_TURN
 from kafkaesque.errors import ErrorCode
 from kafkaesque.groups.events import Leave, LeaveReply, Leaving
 from kafkaesque.protocol.messages.leave_group import (
@@ -17,6 +16,8 @@ from kafkaesque.protocol.messages.leave_group import (
     MemberResponse,
 )
 
+_PER_TURN = 500
+
 
 def leave_group(
     ctx: Context, request: LeaveGroupRequest
@@ -25,7 +26,7 @@ def leave_group(
         return LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
     if ctx.version < 3:
         return _leave_one(ctx, request)
-    first = _ask(ctx, request.group_id, request.members[:PER_TURN])
+    first = _ask(ctx, request.group_id, request.members[:_PER_TURN])
     return _leave(ctx, request, first)
 
 
@@ -50,9 +51,9 @@ async def _leave(
 ) -> LeaveGroupResponse:
     """Many leave in slices."""
     replies = [first]
-    for at in range(PER_TURN, len(request.members), PER_TURN):
+    for at in range(_PER_TURN, len(request.members), _PER_TURN):
         await asyncio.sleep(0)
-        replies.append(_ask(ctx, request.group_id, request.members[at : at + PER_TURN]))
+        replies.append(_ask(ctx, request.group_id, request.members[at : at + _PER_TURN]))
     response = LeaveGroupResponse()
     for reply in replies:
         left = cast(LeaveReply, await reply)

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.config import NODE_ID
-from kafkaesque.broker.in_turns import Pace
 from kafkaesque.broker.metadata import Resource
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.list_config_resources import (
@@ -27,7 +26,7 @@ async def list_config_resources(
     return ListConfigResourcesResponse(
         config_resources=[
             ConfigResource(resource_name=name, resource_type=kind)
-            async for kind, name in Pace().through(_resources(ctx))
+            async for kind, name in ctx.broker.slices.paced(_resources(ctx))
             if not wanted or kind in wanted
         ]
     )

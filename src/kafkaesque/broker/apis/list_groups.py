@@ -3,15 +3,12 @@ are case-insensitive.
 """
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.in_turns import in_turns
 from kafkaesque.groups.views import GROUP_TYPE
 from kafkaesque.protocol.messages.list_groups import (
     ListedGroup,
     ListGroupsRequest,
     ListGroupsResponse,
 )
-
-_PER_TURN = 2_000
 
 
 async def list_groups(ctx: Context, request: ListGroupsRequest) -> ListGroupsResponse:
@@ -20,7 +17,8 @@ async def list_groups(ctx: Context, request: ListGroupsRequest) -> ListGroupsRes
     response = ListGroupsResponse()
     if types and GROUP_TYPE not in types:
         return response
-    async for group in in_turns(list(ctx.broker.coordinator.table.groups.values()), _PER_TURN):
+    groups = list(ctx.broker.coordinator.table.groups.values())
+    async for group in ctx.broker.slices.paced(groups):
         if not states or group.state.value.lower() in states:
             response.groups.append(
                 ListedGroup(

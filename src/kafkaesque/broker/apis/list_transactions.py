@@ -8,7 +8,6 @@ them since, as Kafka does it. Version 2 asks for names that match a regular expr
 import asyncio
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.in_turns import in_turns
 from kafkaesque.broker.patterns import Pattern, PatternError
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.list_transactions import (
@@ -33,7 +32,8 @@ async def list_transactions(
     response = ListTransactionsResponse(
         unknown_state_filters=[name for name in request.state_filters if name not in known]
     )
-    async for each in in_turns(tuple(ctx.broker.transactions.table.transactions.values())):
+    transactions = tuple(ctx.broker.transactions.table.transactions.values())
+    async for each in ctx.broker.slices.paced(transactions):
         if filters.admit(each) and (pattern is None or await _matches(pattern, each)):
             response.transaction_states.append(
                 TransactionState(

@@ -3,7 +3,6 @@
 """
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.groups.group import Group
 from kafkaesque.protocol.messages.offset_delete import (
@@ -22,11 +21,11 @@ async def offset_delete(ctx: Context, request: OffsetDeleteRequest) -> OffsetDel
         return OffsetDeleteResponse(error_code=error)
     response = OffsetDeleteResponse()
     deleted: set[TopicPartition] = set()
-    pace = Pace()
-    for topic in request.topics:
+    paced = ctx.broker.slices.paced
+    async for topic in paced(request.topics):
         answered = OffsetDeleteResponseTopic(name=topic.name)
         response.topics.append(answered)
-        for partition in topic.partitions:
+        async for partition in paced(topic.partitions):
             name = TopicPartition(topic.name, partition.partition_index)
             code = _error(ctx, group, name)
             if not code:
@@ -34,8 +33,6 @@ async def offset_delete(ctx: Context, request: OffsetDeleteRequest) -> OffsetDel
             answered.partitions.append(
                 OffsetDeleteResponsePartition(partition_index=name.partition, error_code=code)
             )
-            await pace.step()
-        await pace.step()
     try:
         await ctx.broker.coordinator.delete_offsets(request.group_id, deleted)
     except KafkaError:

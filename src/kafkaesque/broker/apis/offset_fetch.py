@@ -8,7 +8,6 @@ groups at once (KIP-709), 10 names topics by id.
 from collections.abc import Iterator
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.in_turns import Pace, in_turns
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.groups.offsets import CommittedOffset
 from kafkaesque.protocol.messages.offset_fetch import (
@@ -30,19 +29,19 @@ _NOTHING = CommittedOffset(offset=-1, leader_epoch=-1, metadata="")
 async def offset_fetch(ctx: Context, request: OffsetFetchRequest) -> OffsetFetchResponse:
     asked = _Asked(ctx, request.require_stable)
     if ctx.version >= 8:
-        return OffsetFetchResponse(groups=[await asked.group(each) for each in request.groups])
+        paced = ctx.broker.slices.paced(request.groups)
+        return OffsetFetchResponse(groups=[await asked.group(each) async for each in paced])
     wanted = OffsetFetchRequestGroup(group_id=request.group_id, topics=None)
     if request.topics is not None:
         wanted.topics = []
-        async for topic in in_turns(request.topics):
+        async for topic in ctx.broker.slices.paced(request.topics):
             wanted.topics.append(
                 OffsetFetchRequestTopics(name=topic.name, partition_indexes=topic.partition_indexes)
             )
     group = await asked.group(wanted)
     response = OffsetFetchResponse()
-    pace = Pace()
-    for answered in group.topics:
-        response.topics.append(await _as_before_version_8(answered, pace))
+    async for answered in ctx.broker.slices.paced(group.topics):
+        response.topics.append(await _as_before_version_8(ctx, answered))
     return response
 
 
@@ -52,17 +51,16 @@ class _Asked:
     def __init__(self, ctx: Context, stable: bool) -> None:
         self._ctx = ctx
         self._stable = stable
-        self._pace = Pace()
+        self._paced = ctx.broker.slices.paced
         self._seen: set[tuple[str, TopicPartition]] = set()
         self._whole: set[str] = set()
 
     async def group(self, wanted: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
         group_id = wanted.group_id
         answer = OffsetFetchResponseGroup(group_id=group_id)
-        for topic in self._topics(group_id) if wanted.topics is None else wanted.topics:
+        topics = self._topics(group_id) if wanted.topics is None else wanted.topics
+        async for topic in self._paced(topics):
             answer.topics.append(await self._topic(group_id, topic))
-            await self._pace.step()
-        await self._pace.step()
         return answer
 
     def _topics(self, group_id: str) -> Iterator[OffsetFetchRequestTopics]:
@@ -89,12 +87,11 @@ class _Asked:
             except KafkaError as unknown:
                 error = unknown.code
         answer = OffsetFetchResponseTopics(name=name, topic_id=wanted.topic_id)
-        for index in wanted.partition_indexes:
+        async for index in self._paced(wanted.partition_indexes):
             key = group_id, TopicPartition(name, index)
             if error or key not in self._seen:
                 self._seen.add(key)
                 answer.partitions.append(self._partition(*key, error))
-            await self._pace.step()
         return answer
 
     def _partition(
@@ -117,10 +114,10 @@ class _Asked:
 
 
 async def _as_before_version_8(
-    topic: OffsetFetchResponseTopics, pace: Pace
+    ctx: Context, topic: OffsetFetchResponseTopics
 ) -> OffsetFetchResponseTopic:
     answer = OffsetFetchResponseTopic(name=topic.name)
-    for partition in topic.partitions:
+    async for partition in ctx.broker.slices.paced(topic.partitions):
         answer.partitions.append(
             OffsetFetchResponsePartition(
                 partition_index=partition.partition_index,
@@ -130,6 +127,4 @@ async def _as_before_version_8(
                 error_code=partition.error_code,
             )
         )
-        await pace.step()
-    await pace.step()
     return answer

@@ -8,12 +8,11 @@ from collections.abc import Awaitable
 from typing import cast
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.in_turns import in_turns
 from kafkaesque.errors import ErrorCode
 from kafkaesque.groups.events import Sync, SyncReply
 from kafkaesque.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
-_PER_TURN = 10_000
+_AT_ONCE = 10_000
 """Assignments that are taken in at once."""
 
 
@@ -22,14 +21,14 @@ def sync_group(
 ) -> SyncGroupResponse | Awaitable[SyncGroupResponse]:
     if not request.group_id:
         return SyncGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
-    if len(request.assignments) > _PER_TURN:
+    if len(request.assignments) > _AT_ONCE:
         return _sync_large(ctx, request)
     return _sync(ctx, request, {each.member_id: each.assignment for each in request.assignments})
 
 
 async def _sync_large(ctx: Context, request: SyncGroupRequest) -> SyncGroupResponse:
     assignments = {}
-    async for each in in_turns(request.assignments, _PER_TURN):
+    async for each in ctx.broker.slices.paced(request.assignments):
         assignments[each.member_id] = each.assignment
     return await _sync(ctx, request, assignments)
 

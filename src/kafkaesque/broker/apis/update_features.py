@@ -8,7 +8,6 @@ none; up to version 1 a success names every feature.
 from kafkaesque.broker.apis.api_versions import FEATURES
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.config import NODE_ID
-from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.update_features import (
     FeatureUpdateKey,
@@ -24,7 +23,7 @@ _UPGRADE_TYPES = frozenset({_UPGRADE, 2, 3})
 
 
 async def update_features(ctx: Context, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
-    async for update in Pace().through(request.feature_updates):
+    async for update in ctx.broker.slices.paced(request.feature_updates):
         if reason := _refusal(update):
             return UpdateFeaturesResponse(
                 error_code=ErrorCode.INVALID_UPDATE_VERSION,

@@ -5,7 +5,6 @@ administrators: `kafka-transactions.sh abort` ends by it what hangs.
 """
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.in_turns import Pace
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.protocol.messages.write_txn_markers import (
     WritableTxnMarker,
@@ -22,25 +21,22 @@ async def write_txn_markers(
     ctx: Context, request: WriteTxnMarkersRequest
 ) -> WriteTxnMarkersResponse:
     response = WriteTxnMarkersResponse()
-    pace = Pace()
-    for marker in request.markers:
-        response.markers.append(await _write(ctx, marker, pace))
-        await pace.step()
+    async for marker in ctx.broker.slices.paced(request.markers):
+        response.markers.append(await _write(ctx, marker))
     return response
 
 
-async def _write(ctx: Context, marker: WritableTxnMarker, pace: Pace) -> WritableTxnMarkerResult:
+async def _write(ctx: Context, marker: WritableTxnMarker) -> WritableTxnMarkerResult:
     result = WritableTxnMarkerResult(producer_id=marker.producer_id)
-    for topic in marker.topics:
+    paced = ctx.broker.slices.paced
+    async for topic in paced(marker.topics):
         answer = WritableTxnMarkerTopicResult(name=topic.name)
         result.topics.append(answer)
-        for number in topic.partition_indexes:
+        async for number in paced(topic.partition_indexes):
             error = await _end(ctx, marker, TopicPartition(topic.name, number))
             answer.partitions.append(
                 WritableTxnMarkerPartitionResult(partition_index=number, error_code=error)
             )
-            await pace.step()
-        await pace.step()
     return result
 
 
