@@ -9,7 +9,9 @@ transaction never meets the end of the one before.
 
 A crash between the two leaves the decision, and the markers are written at the next start. What a
 transaction has touched need not be durable by itself: its records say so in the partitions' own
-logs, and `load` puts back what those show. Open records that no transaction knows are aborted.
+logs, and `load` puts back what those show. Open records that no transaction knows are aborted. A
+partition that the start could not open shows its own when it comes, and what has been decided of
+their transaction meanwhile holds for them, too.
 
 A marker is on its way until its partition is flushed, whoever has written it: a partition where
 nothing is open any more is waited for, too. If it is lost there, its records are open again, and
@@ -59,6 +61,7 @@ from kafkaesque.transactions.records import (
     transaction_record,
 )
 from kafkaesque.transactions.table import TransactionTable
+from kafkaesque.transactions.transaction import Identity
 from kafkaesque.types import Clock, Moment, TopicPartition
 
 logger = logging.getLogger(__name__)
@@ -79,11 +82,12 @@ class _Desk:
 
 
 class _Orphan(NamedTuple):
-    """Open records in a partition that belong to no transaction that is known."""
+    """Open records in a partition that belong to no transaction that is going on."""
 
     partition: TopicPartition
     producer_id: int
     producer_epoch: int
+    marker: Marker = Marker.ABORT
 
 
 class Transactions:
@@ -115,6 +119,10 @@ class Transactions:
         self._unwritten: set[str] = set()
         """Whose markers could not be written."""
         self._orphans: set[_Orphan] = set()
+        self._first_decisions: dict[Identity, Marker | None] = {}
+        """What has become of transactions that may have been going on at the start, if there are
+        partitions that could not be opened then: they may have records of them.
+        """
 
     async def init(
         self, transactional_id: str, timeout_ms: int, producer_id: int, producer_epoch: int
@@ -194,7 +202,7 @@ class Transactions:
         """The same for a batch that is about to be appended, without waiting."""
         desk = self._desks.get(transactional_id)
         if self._orphans and any(
-            (name, whose) == (partition, producer_id) for name, whose, _ in self._orphans
+            orphan[:2] == (partition, producer_id) for orphan in self._orphans
         ):
             raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS, "an older one is being aborted")
         if desk is not None and desk.is_busy:
@@ -270,11 +278,19 @@ class Transactions:
                     self._take_in(partition)
                 else:
                     partition.when_begun = partial(self._take_in, partition)
+                    self._first_decisions = dict.fromkeys(self._identities())
         self._end_orphans()
+
+    def _identities(self) -> Iterator[Identity]:
+        return (transaction.identity for transaction in self.table.transactions.values())
 
     def _take_in(self, partition: Partition) -> None:
         for opened in partition.open_transactions():
-            if not self._reinstate(partition, opened):
+            whose = opened.producer_id, opened.producer_epoch
+            if marker := self._first_decisions.get(whose):
+                # It was one of the transaction's partitions, and nobody knew.
+                self._orphans.add(_Orphan(partition.name, *whose, marker))
+            elif not self._reinstate(partition, opened):
                 logger.warning(
                     "%s: records of producer %d from offset %d on belong to no transaction "
                     "that is known: aborted",
@@ -282,17 +298,16 @@ class Transactions:
                     opened.producer_id,
                     opened.first_offset,
                 )
-                whose = opened.producer_id, opened.producer_epoch
                 self._orphans.add(_Orphan(partition.name, *whose))
 
     def _end_orphans(self) -> None:
-        """Abort them; they are looked at again until that is durable."""
+        """Write their markers; they are looked at again until that is durable."""
         for orphan in sorted(self._orphans):
             partition = self._partition(orphan.partition)
             try:
-                waiting = partition and self._end_in(partition, *orphan[1:], Marker.ABORT)
+                waiting = partition and self._end_in(partition, *orphan[1:])
             except KafkaError as error:
-                logger.error("%s: cannot be aborted yet: %s", orphan.partition, error.message)
+                logger.error("%s: cannot be ended yet: %s", orphan.partition, error.message)
             else:
                 if waiting is None:
                     self._orphans.discard(orphan)
@@ -444,6 +459,7 @@ class Transactions:
 
     def _write_markers(self, transactional_id: str, desk: _Desk, effect: WriteMarkers) -> None:
         marker = Marker.COMMIT if effect.commit else Marker.ABORT
+        self._note_decision(transactional_id, marker)
         waiting, failure = [], None
         for name in effect.partitions:
             partition = self._partition(name)
@@ -462,6 +478,15 @@ class Transactions:
             done.add_done_callback(partial(self._marked, transactional_id, desk))
         else:
             self._marked_now(transactional_id, desk, failure)
+
+    def _note_decision(self, transactional_id: str, marker: Marker) -> None:
+        transaction = self.table.get(transactional_id)
+        if transaction is None or not self._first_decisions:
+            return
+        whose = transaction.last_identity if transaction.has_bumped else transaction.identity
+        # Not that of a later one: before version 5 of EndTxn, they all have one epoch.
+        if whose is not None and self._first_decisions.get(whose, marker) is None:
+            self._first_decisions[whose] = marker
 
     def _marked(
         self, transactional_id: str, desk: _Desk, done: "asyncio.Future[list[BaseException | None]]"

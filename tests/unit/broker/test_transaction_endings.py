@@ -1,7 +1,7 @@
 """Transactions on a disk that fails while they end: whole or not at all, and some time they end."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -254,32 +254,87 @@ def test_many_doubtful_transactions_are_read_in_one_pass(tmp_path: Path) -> None
     with_broker(tmp_path / "data", work)
 
 
-@pytest.mark.parametrize("is_known", [True, False])
-def test_what_is_open_in_a_partition_that_a_start_could_not_open_ends_when_it_has_come(
-    tmp_path: Path, is_known: bool
-) -> None:
-    """That it is part of the transaction was not durable yet: only its records say so."""
-    identity: list[Identity] = []
+class Unopened:
+    """A transaction has records in `a` and `b`, and only those say so of `b`: that it is part of
+    the transaction was not durable yet. Then a start cannot open `b`.
+    """
 
-    async def write_and_stop(broker: Broker, files: PathFiles, now: Now) -> None:
+    def __init__(self, path: Path, whose: Identity | None = None) -> None:
+        self.path = path
+        self.whose = whose
+
+    async def _write(self, broker: Broker, files: PathFiles, now: Now) -> None:
         a, b = await new_topic(broker, "a"), await new_topic(broker, "b")
-        identity.append(await begin(broker, a))
-        await write(b, *(identity[0] if is_known else (STRANGER, 0)))
+        self.identity = await begin(broker, a)
+        await write(b, *(self.whose or self.identity))
 
-    async def go_on(broker: Broker, files: PathFiles, now: Now) -> None:
-        b = broker.topics.named("b").partition(0)
-        assert b.offline is not None
-        files.broken.clear()
-        await broker.storage.revive()
-        assert b.last_stable_offset == 0
-        await broker.transactions.tick()
-        assert await end(broker, identity[0], commit=True) is ErrorCode.NONE
+    def start(self, work: Callable[[Broker, Partition, PathFiles], Awaitable[None]]) -> None:
+        async def with_b(broker: Broker, files: PathFiles, now: Now) -> None:
+            b = broker.topics.named("b").partition(0)
+            assert b.offline is not None
+            await work(broker, b, files)
+            async with asyncio.timeout(10):
+                await until(lambda: b.last_stable_offset == b.log.end_offset)
+
+        with_broker(self.path, self._write)
+        (self.path / ".kafka_cleanshutdown").unlink()
+        files = PathFiles()
+        files.broken["open"] = "/b-0/00000000000000000000.log"
+        with_broker(self.path, with_b, files=files)
+
+
+async def come_back(broker: Broker, b: Partition, files: PathFiles) -> None:
+    files.broken.clear()
+    await broker.storage.revive()
+    assert b.last_stable_offset == 0
+    await broker.transactions.tick()
+
+
+def test_what_is_open_in_a_partition_that_could_not_be_opened_ends_with_its_transaction(
+    tmp_path: Path,
+) -> None:
+    story = Unopened(tmp_path)
+
+    async def work(broker: Broker, b: Partition, files: PathFiles) -> None:
+        await come_back(broker, b, files)
+        assert b.open_transactions()
+        assert await end(broker, story.identity, commit=True) is ErrorCode.NONE
+        assert is_committed(b)
+
+    story.start(work)
+
+
+def test_what_is_open_in_a_partition_that_could_not_be_opened_and_is_nobodys_is_aborted(
+    tmp_path: Path,
+) -> None:
+    async def work(broker: Broker, b: Partition, files: PathFiles) -> None:
+        await come_back(broker, b, files)
+        assert not is_committed(b)
+
+    Unopened(tmp_path, (STRANGER, 0)).start(work)
+
+
+@pytest.mark.parametrize("bumps", [True, False])
+@pytest.mark.parametrize("commit", [True, False])
+def test_a_transaction_that_ends_before_all_of_its_partitions_can_be_opened_ends_whole(
+    tmp_path: Path, commit: bool, bumps: bool
+) -> None:
+    """Whatever becomes of the one after it, which may have the same epoch."""
+    story = Unopened(tmp_path)
+
+    async def work(broker: Broker, b: Partition, files: PathFiles) -> None:
+        a = broker.topics.named("a").partition(0)
+        first = await broker.transactions.end("t", *story.identity, commit, bumps, connection=0)
+        assert first.error is ErrorCode.NONE
+        whose = (first.producer_id, first.producer_epoch) if bumps else story.identity
         async with asyncio.timeout(10):
-            await until(lambda: b.last_stable_offset == b.log.end_offset == 2)
-        assert is_committed(b) == is_known
+            await until(lambda: not broker.transactions._desks)
+        broker.transactions.admit("t", *whose, a.name, adds=True)
+        await write(a, *whose)
+        assert await end(broker, whose, commit=not commit, bumps=bumps) is ErrorCode.NONE
+        await come_back(broker, b, files)
+        async with asyncio.timeout(10):
+            await until(lambda: not b.open_transactions())
+        assert is_committed(b) == commit
 
-    with_broker(tmp_path, write_and_stop)
-    (tmp_path / ".kafka_cleanshutdown").unlink()
-    files = PathFiles()
-    files.broken["open"] = "/b-0/00000000000000000000.log"
-    with_broker(tmp_path, go_on, files=files)
+    story.start(work)
