@@ -33,7 +33,7 @@ class FaultyWorld(World):
             return "stopping"
         if self._is_started:
             return "serving"
-        if self._lives == 1:
+        if self.lives == 1:
             return "first start"
         return "start" if self._last_end == "stop" else "recovery"
 
@@ -67,5 +67,5 @@ class FaultyWorld(World):
         """
         is_said = "/data" in why and any(cause in why for cause in _CAUSES)
         needs_no_room = any(fault.operations[0] in _WITHOUT_BYTES for fault in faults)
-        is_fair = needs_no_room or (self._lives == 1 and bool(faults))
+        is_fair = needs_no_room or (self.lives == 1 and bool(faults))
         return is_said and (is_fair or super()._may_refuse_to_start(why, faults))
