@@ -95,7 +95,8 @@ class World:
 
     def run(self) -> str | None:
         """The first thing that went wrong, or None."""
-        with collecting_nothing(), deterministic(self.plan.seed), Complaints(self).heard():
+        seed = self.plan.seed
+        with collecting_nothing(seed), deterministic(seed), Complaints(self).heard():
             while self.failure is None and not self._is_over:
                 self._live()
             gc.collect()
