@@ -1,6 +1,11 @@
-"""What the broker says in its log: a traceback is a failure, and so is an error without a cause."""
+"""What the broker says in its log: a traceback is a failure, and so is an error without a cause.
+
+A metadata log that could not be shortened has grown by the attempt: one that is made again before
+the log has doubled would fill a disk that is nearly full.
+"""
 
 import logging
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -11,12 +16,16 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 _LOGGER = logging.getLogger("kafkaesque")
+_UNSHORTENED = "compact failed, and will be tried again"
+_MOST_UNSHORTENED = 3
+"""In one life of a broker, whose log does not double more often."""
 
 
 class Complaints(logging.Handler):
     def __init__(self, world: "World") -> None:
         super().__init__(logging.WARNING)
         self._world = world
+        self._unshortened: Counter[int] = Counter()
 
     @contextmanager
     def heard(self) -> Iterator[None]:
@@ -42,3 +51,11 @@ class Complaints(logging.Handler):
             world.fail(f"a traceback in the log: {message}: {error!r}")
         elif record.levelno >= logging.ERROR and not world.files.fired:
             world.fail(f"an error without a fault: {message}")
+        if message.startswith(_UNSHORTENED):
+            self._count_unshortened()
+
+    def _count_unshortened(self) -> None:
+        life = self._world.lives
+        self._unshortened[life] += 1
+        if self._unshortened[life] > _MOST_UNSHORTENED:
+            self._world.fail("the metadata log is written anew again and again on a bad disk")

@@ -2,7 +2,8 @@
 
 Sets are iterated in an order that depends on addresses or on PYTHONHASHSEED. Where the broker does
 that, any order is right, and here it is that of insertion: `set` in those modules is ours for the
-time of a run. The thresholds of the metadata log are lowered, so that it is shortened often.
+time of a run. The thresholds of the metadata log are lowered, so that it is shortened often, and
+producer ids are reserved a few at a time.
 """
 
 import gc
@@ -31,6 +32,8 @@ _WITH_FROZEN_SETS = ("broker.transactions", "transactions.records", "transaction
 _CLOCK_STEP_SECONDS = 0.0004
 _SMALL_BYTES = 2_000
 _GROWTH = 2
+_PRODUCER_IDS_BLOCK = 2
+_COLLECTED_EVERY = 20
 
 
 class OrderedSet(MutableSet[T]):
@@ -78,10 +81,13 @@ def deterministic(seed: int) -> Iterator[None]:
 
 
 @contextmanager
-def collecting_nothing() -> Iterator[None]:
+def collecting_nothing(seed: int) -> Iterator[None]:
     """The collector runs when the run says so, and looks at what the run has made alone."""
     was_collecting = gc.isenabled()
     gc.disable()
+    if seed % _COLLECTED_EVERY == 0:
+        # Earlier runs are frozen in the next, and nobody else would collect them in between.
+        gc.collect()
     gc.freeze()
     try:
         yield
@@ -111,6 +117,7 @@ def _replacements(seed: int) -> list[tuple[Any, str, Any]]:
         (module("broker.connection"), "_numbers", itertools.count(1)),
         (module("broker.state_log"), "_SMALL_BYTES", _SMALL_BYTES),
         (module("broker.state_log"), "_GROWTH", _GROWTH),
+        (module("broker.metadata"), "_PRODUCER_IDS_BLOCK", _PRODUCER_IDS_BLOCK),
     ]
 
 

@@ -23,9 +23,9 @@ class GreenletDisk(Disk):
         self,
         loop: asyncio.AbstractEventLoop,
         is_off: Callable[[], bool],
-        delay: Callable[[], float] = lambda: 0.0,
+        delay: Callable[[str], float] = lambda job: 0.0,
     ) -> None:
-        """`delay`: how long the next job waits for a thread."""
+        """`delay`: how long a job of that name waits for a thread."""
         super().__init__(loop)
         self._delay = delay
         self._main = getcurrent()
@@ -39,7 +39,7 @@ class GreenletDisk(Disk):
         if self._is_off():
             worker.switch()
         else:
-            self._loop.call_later(self._delay(), worker.switch)
+            self._loop.call_later(self._delay(_name(job)), worker.switch)
         return done
 
     def _carry_out_in_greenlet(self, job: Callable[[], Any], done: "asyncio.Future[Any]") -> None:
@@ -73,3 +73,9 @@ class GreenletDisk(Disk):
             # One that has not begun raises it here.
             with suppress(type(error)):
                 worker.throw(error)
+
+
+def _name(job: Callable[[], Any]) -> str:
+    """As `Swap.run`."""
+    function = job.func if isinstance(job, partial) else job
+    return getattr(function, "__qualname__", "")

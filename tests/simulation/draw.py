@@ -41,6 +41,7 @@ _FEATURES = (
     "extremes",
     "polls",
     "many creates",
+    "sessions",
 )
 _SCENES = 0.3
 _WRITES = ("write", "sync", "create", "rename", "remove", "truncate", "sync_directory")
@@ -145,6 +146,7 @@ class _Draw:
             ("extremes", 2, self._produce_extremes),
             ("polls", 4, self._poll),
             ("many creates", 4, self._recreate),
+            ("sessions", 4, self._fetch_in_session),
         ):
             if self._has(feature):
                 choices.append((weight, method))
@@ -176,6 +178,13 @@ class _Draw:
         place, at = self._place(), self._time()
         for _ in range(self._random.randint(1, 4)):
             self._step(actor, "fetch", *place, isolation, 15_000, at=at)
+
+    def _fetch_in_session(self) -> None:
+        owner, at = f"session-{self._random.randrange(2)}", self._time()
+        self._step(owner, "fetch_in_session", *self._place(), at=at)
+        if self._random.random() < 0.2:
+            action = self._random.choice(("use_session", "end_session"))
+            self._step("intruder-0", action, owner, at=at)
 
     def _produce_in_sequence(self) -> None:
         actor = f"idempotent-{self._random.randrange(2)}"
@@ -209,7 +218,10 @@ class _Draw:
             if draw < 0.8:
                 self._step(actor, "delete_offset", *place, at=at + 1.5)
         else:
-            self._step(actor, "delete_group")
+            at = self._time()
+            self._step(actor, "delete_group", at=at)
+            if draw < 0.96:
+                self._step(actor, "delete_group", at=at + 1.5)
 
     def _join(self) -> None:
         number, at = self._random.randrange(3), self._time()

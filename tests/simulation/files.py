@@ -78,11 +78,11 @@ class SimulatedFiles(ForgettingFiles):
             return draw * 0.0004
         return 0.0005 + draw * 0.008 if draw < 0.93 else draw * 0.3
 
-    def thread_delay(self) -> float:
+    def thread_delay(self, job: str) -> float:
         """How long a job waits until one of the threads is free: mostly one is."""
         draw = self.random("threads").random()
         delay = 0.0 if draw < _FREE_THREADS else (draw - _FREE_THREADS) * _SLOW_SECONDS
-        return delay if self._fault("thread", "") is None else _SLOW_SECONDS
+        return delay if self._fault("thread", job) is None else _SLOW_SECONDS
 
     def random(self, path: str) -> Random:
         """One for each directory: what is done in one does not change what befalls another."""

@@ -17,6 +17,7 @@ from kafkaesque.protocol.messages.describe_configs import (
     DescribeConfigsResource,
 )
 from kafkaesque.protocol.messages.fetch import PartitionData
+from kafkaesque.protocol.messages.init_producer_id import InitProducerIdRequest
 from kafkaesque.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -71,6 +72,7 @@ class Looker(Actor):
         await self._read(found, 1)
         await self._commits(found, groups)
         await self._settings(found)
+        await self._new_producer_id()
         return found
 
     async def _offsets(self, found: Found, timestamp: int) -> dict[Key, int]:
@@ -147,6 +149,12 @@ class Looker(Actor):
             for config in result.configs:
                 value = config.value if _is_own(result.resource_type, config) else None
                 found.topics.settings[name, config.name] = value
+
+    async def _new_producer_id(self) -> None:
+        """One that was given out before would be noticed."""
+        answer = await self.ask(InitProducerIdRequest(), 4)
+        self._check(answer.error_code)
+        self.world.given_producer_id(answer.producer_id, answer.producer_epoch)
 
     def _check(self, number: int) -> None:
         if code := self.code(number):

@@ -33,7 +33,7 @@ class Neighbour(Actor):
             await server.start()
         self._network.is_held = True
         self.world.network.meanwhile = self._network.read_held
-        client = self._network.connect("neighbour")
+        client = self._network.connect("neighbour", self.name)
         request = MetadataRequest(
             topics=[MetadataRequestTopic(name="nobody-has-this")], allow_auto_topic_creation=False
         )

@@ -62,12 +62,12 @@ class Network:
         for transport in held:
             transport.read()
 
-    def connect(self, name: str) -> "Client":
+    def connect(self, name: str, client_id: str) -> "Client":
         if self._factory is None or self._listening is None or self._listening.is_closed:
             raise ConnectionRefusedError("nobody listens")
         protocol = cast(asyncio.BufferedProtocol, self._factory())
         transport = SimulatedTransport(self, protocol, Random(f"{self._seed} {name}"))
-        client = Client(transport)
+        client = Client(transport, client_id)
         transport.client = client
         protocol.connection_made(transport)
         return client
@@ -213,12 +213,12 @@ class SimulatedTransport(asyncio.Transport):
 class Client:
     """The client's end: requests by our codec, answers in their order."""
 
-    def __init__(self, transport: SimulatedTransport) -> None:
+    def __init__(self, transport: SimulatedTransport, client_id: str) -> None:
         self.is_lost = False
         self.may_be_closed = False
         """With acks=0 there is no other way to refuse a produce."""
         self._transport = transport
-        self._dialogue = Dialogue()
+        self._dialogue = Dialogue(client_id)
         self._waiting: deque[asyncio.Future[Any]] = deque()
         self._received = bytearray()
 

@@ -29,7 +29,8 @@ class Fault:
     then eio), descriptors (no more of them).
     operations: of write, sync, read, open, create, rename, remove, truncate, sync_directory; slow
     threads are `thread`.
-    path: a part of the paths that are meant; the empty one is in all of them.
+    path: a part of the paths that are meant, or of the names of the threads' jobs; the empty one is
+    in all of them.
     """
 
     at: float

@@ -96,6 +96,73 @@ def poll_while_records_go(random: Random, at: float, place: Places) -> Scene:
     return steps, []
 
 
+def metadata_log_shortened(random: Random, at: float, place: Places) -> Scene:
+    """It has become long, on a disk that is slow or full, and changes come."""
+    name, other = place()[0], place()[0]
+    default = ("", "message.max.bytes")
+    growing = [
+        Step(at, "admin-9", "configure", (*default, str(50_000 + number))) for number in range(15)
+    ]
+    begin = at + 0.5
+    kinds = (
+        ("admin-9", "configure", (*default, "70000")),
+        ("admin-7", "create", ("t7", 1, ())),
+        (_owner(name), "grow", (name,)),
+        (_owner(other), "delete", (other,)),
+        ("idempotent-7", "begin", ()),
+    )
+    changes = [Step(begin + random.random() * 0.5, *kind) for kind in random.sample(kinds, 2)]
+    slow, full = ("slow", ("sync",), 3), ("full", ("write",), 1000)
+    kind, operations, times = random.choice((slow, slow, full))
+    fault = Fault(begin, begin + 8, kind, operations, "/__cluster_metadata-0/", times)
+    return [*growing, *changes], [fault]
+
+
+def offsets_deleted_in_vain(random: Random, at: float, place: Places) -> Scene:
+    """The disk refuses the tombstones of offsets, or the removal of what they belong to."""
+    name, index = place()
+    group, owner = "committer-7", _owner(name)
+    later, again = at + 0.5 + random.random(), at + 3
+    ways = {
+        "delete_offset": (group, (name, index)),
+        "delete_group": (group, ()),
+        "delete": (owner, (name,)),
+    }
+    action = random.choice(("delete_offset", "delete_group", "delete", "delete"))
+    actor, args = ways[action]
+    steps = [
+        Step(at, group, "commit", (name, index)),
+        Step(later, actor, action, args),
+        Step(again, actor, action, args),
+        Step(again, owner, "create", (name, 2, ())),
+    ]
+    is_of_files = action == "delete" and random.random() < 0.5
+    path = f"/{name}-" if is_of_files else "/__consumer_offsets-0/"
+    operations = ("rename", "sync_directory") if is_of_files else ("sync",)
+    return steps, [Fault(later, later + 1.5, "eio", operations, path, random.randint(1, 2))]
+
+
+def topic_made_anew_while_it_is_compacted(random: Random, at: float, place: Places) -> Scene:
+    """A pass is at its end when the topic goes, and noted late: others are at the checkpoints."""
+    (name, index), (other, number) = place(), place()
+    owner = _owner(name)
+    gone = at + 1.5 + random.random() * 3
+    steps = [
+        Step(at, owner, "configure", (name, "cleanup.policy", "compact")),
+        Step(at, owner, "configure", (name, "segment.bytes", "600")),
+        *_writes(random, name, index, at + 0.2, at + 1, 8, size=100),
+        *_writes(random, other, number, at, at + 1, 2),
+        Step(gone, owner, "delete", (name,)),
+        Step(gone, owner, "create", (name, 3, ())),
+        Step(gone + 0.1 + random.random(), _owner(other), "delete_records", (other, number, 1.0)),
+    ]
+    faults = [
+        Fault(at, gone, "slow", ("thread",), "Swap.forget_old", 2),
+        Fault(gone, gone + 3, "slow", ("sync",), "log-start-offset-checkpoint", 1),
+    ]
+    return steps, faults
+
+
 SCENES = (
     flush_while_caching_begins,
     records_deleted_before_they_are_flushed,
@@ -103,6 +170,9 @@ SCENES = (
     topic_deleted_under_a_slow_reader,
     deadline_while_the_clock_is_set,
     poll_while_records_go,
+    metadata_log_shortened,
+    offsets_deleted_in_vain,
+    topic_made_anew_while_it_is_compacted,
 )
 
 

@@ -16,6 +16,7 @@ from tests.simulation.actors.admin import Admin, Clock
 from tests.simulation.actors.consumer import Consumer
 from tests.simulation.actors.group import Committer, Member
 from tests.simulation.actors.producer import IdempotentProducer, Producer
+from tests.simulation.actors.session import FetchSession, Intruder, SessionConsumer
 from tests.simulation.actors.transactional import TransactionalProducer
 from tests.simulation.complaints import Complaints
 from tests.simulation.determinism import collecting_nothing, deterministic
@@ -44,8 +45,10 @@ ACTORS: dict[str, type[Actor]] = {
     "committer": Committer,
     "consumer": Consumer,
     "idempotent": IdempotentProducer,
+    "intruder": Intruder,
     "member": Member,
     "producer": Producer,
+    "session": SessionConsumer,
     "transactional": TransactionalProducer,
 }
 
@@ -70,6 +73,8 @@ class World:
         self.records = Records()
         self.offsets = Offsets()
         self.transactions = Transactions()
+        self.fetch_sessions: dict[str, FetchSession] = {}
+        """By owner. Numbers are no secret: anybody may guess them."""
         self.clock_offset_ms = 0
         self.is_stopping = False
         self.now = 0.0
@@ -78,7 +83,7 @@ class World:
         self.files: SimulatedFiles
         self.server: Server
         self._disk_root: Directory | None = None
-        self._lives = 0
+        self.lives = 0
         self._has_served = False
         self._crashes = sorted(plan.crashes, key=lambda crash: crash.at)
         self._steps = _by_actor(plan.steps)
@@ -91,7 +96,8 @@ class World:
 
     def run(self) -> str | None:
         """The first thing that went wrong, or None."""
-        with collecting_nothing(), deterministic(self.plan.seed), Complaints(self).heard():
+        seed = self.plan.seed
+        with collecting_nothing(seed), deterministic(seed), Complaints(self).heard():
             while self.failure is None and not self._is_over:
                 self._live()
             gc.collect()
@@ -138,8 +144,8 @@ class World:
     # One life.
 
     def _live(self) -> None:
-        self._lives += 1
-        seed = f"{self.plan.seed} life {self._lives}"
+        self.lives += 1
+        seed = f"{self.plan.seed} life {self.lives}"
         self.is_stopping = False
         self.network = Network(seed)
         self.loop = VirtualLoop(self.now, self.network)
@@ -150,7 +156,7 @@ class World:
         self.files.now = self.loop.time
         self.files.on_crash = self._crashed
         self.files.on_fault = self._faulted
-        self.history.note("broker", f"life {self._lives}")
+        self.history.note("broker", f"life {self.lives}")
         asyncio.set_event_loop(self.loop)
         try:
             self.loop.run_until_complete(self._life())
@@ -218,7 +224,7 @@ class World:
         if self._crashes:
             self._await_crash(self._crashes[0])
         await self._start()
-        if self._lives > 1:
+        if self.lives > 1:
             await self._look(at_rest=False)
         if self.plan.has_neighbour:
             beside = asyncio.create_task(Neighbour(self).live_beside())

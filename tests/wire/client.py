@@ -51,7 +51,8 @@ def _address(bootstrap: str) -> tuple[str, int]:
 class Dialogue:
     """The requests of one connection that have no response yet."""
 
-    def __init__(self) -> None:
+    def __init__(self, client_id: str = "raw") -> None:
+        self._client_id = client_id
         self._next_id = 1
         self._waiting: deque[tuple[int, int, int]] = deque()
 
@@ -61,7 +62,7 @@ class Dialogue:
         if not (isinstance(message, ProduceRequest) and message.acks == 0):
             api_key = schema_of(type(message)).api_key or 0
             self._waiting.append((number, api_key, version))
-        return request_frame(message, version, number)
+        return request_frame(message, version, number, self._client_id)
 
     def response(self, data: bytes) -> Any:
         expected, api_key, version = self._waiting.popleft()

@@ -43,7 +43,7 @@ class Actor:
 
     def connect(self) -> Client:
         self._connections += 1
-        return self.world.network.connect(f"{self.name} {self._connections}")
+        return self.world.network.connect(f"{self.name} {self._connections}", self.name)
 
     async def ask(self, request: object, version: int, patience: float = PATIENCE_SECONDS) -> Any:
         if self._client is None or self._client.is_lost:

@@ -87,8 +87,10 @@ class Committer(Actor):
         answer = await self.ask(DeleteGroupsRequest(groups_names=[self.name]), 2)
         code = self.code(answer.results[0].error_code)
         self.note(f"delete the group: {code.name}")
-        if code is ErrorCode.NONE:
-            for commit in commits:
+        for commit in commits:
+            # No group is left of one that was there: an attempt that was refused has deleted it.
+            is_gone = code is ErrorCode.GROUP_ID_NOT_FOUND and self.world.offsets.was_there(commit)
+            if code is ErrorCode.NONE or is_gone:
                 self.world.offsets.told(commit, None)
 
 

@@ -33,7 +33,7 @@ class FaultyWorld(World):
             return "stopping"
         if self._is_started:
             return "serving"
-        if self._lives == 1:
+        if self.lives == 1:
             return "first start"
         return "start" if self._last_end == "stop" else "recovery"
 

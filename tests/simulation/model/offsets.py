@@ -29,6 +29,11 @@ class Offsets:
     def possible(self, commit: Commit) -> list[int | None]:
         return self._possible.get(commit, [None])
 
+    def was_there(self, commit: Commit) -> bool:
+        """Whether something was committed for certain, and since then at most deleted."""
+        first, *later = self.possible(commit)
+        return first is not None and not any(later)
+
     def asked_for(self, commit: Commit, offset: int | None) -> None:
         self._possible.setdefault(commit, [None]).append(offset)
 
