@@ -61,6 +61,7 @@ class DataDirectory:
         self.unreadable: set[TopicPartition] = set()
         """Partitions of which it could not be read whose they are."""
         self.deleted: set[str] = set()
+        self._renamed: set[str] = set()
         """Partitions that were put aside, and are not removed yet."""
         self.was_clean = files.exists(self._at(_CLEAN_MARKER))
 
@@ -201,7 +202,11 @@ class DataDirectory:
         not there any more are left out.
         """
         deleted, failure = self._put_aside(partitions)
+        self._renamed.update(deleted)
         self._files.sync_directory(self.path)
+        # Not before: a power cut may bring the old name back, and it needs its metadata to be known.
+        self.deleted |= self._renamed
+        self._renamed.clear()
         if failure is not None:
             raise failure
         return deleted
@@ -218,7 +223,6 @@ class DataDirectory:
                 failure = failure or error
             else:
                 deleted.append(aside)
-        self.deleted.update(deleted)
         return deleted, failure
 
     def remove_deleted(self, paths: Collection[str]) -> None:
@@ -245,6 +249,7 @@ class DataDirectory:
         Its name is free at once, even where there is no descriptor left to remove its files.
         """
         deleted, _ = self._put_aside([partition])
+        self.deleted.update(deleted)
         with suppress(OSError):
             self.remove_deleted(deleted)
 

@@ -102,6 +102,24 @@ def test_a_partition_that_cannot_be_put_aside_does_not_keep_the_others() -> None
     assert deleted_names(files) == []
 
 
+def test_a_partition_whose_new_name_is_not_durable_keeps_what_tells_whose_it_is() -> None:
+    files = FailingFiles()
+    directory = directory_with(files, [ORDERS])
+    files.fails = lambda operation, path: operation == "sync_directory"
+    with pytest.raises(OSError, match="Input/output error"):
+        directory.delete_partitions([ORDERS])
+    directory.remove_deleted([])
+    found = [
+        DataDirectory.open(files.cut(Random(seed)), "/data").partitions() for seed in range(20)
+    ]
+    assert {ORDERS: OLD} in found
+    assert all(each in ({ORDERS: OLD}, {}) for each in found)
+    files.fails = lambda operation, path: False
+    directory.delete_partitions([ORDERS])
+    directory.remove_deleted([])
+    assert deleted_names(files) == []
+
+
 def test_a_directory_that_cannot_be_removed_does_not_keep_the_others_and_is_tried_again() -> None:
     files = FailingFiles()
     directory = directory_with(files, MANY)
