@@ -204,7 +204,7 @@ class DataDirectory:
         deleted, failure = self._put_aside(partitions)
         self._renamed.update(deleted)
         self._files.sync_directory(self.path)
-        # Not before: a power cut may bring the old name back, and it needs its metadata to be known.
+        # Not before: a power cut may bring the old name back, and its metadata tells whose it is.
         self.deleted |= self._renamed
         self._renamed.clear()
         if failure is not None:
