@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 _LOGGER = logging.getLogger("kafkaesque")
+_BACK = "is back online"
 
 
 class Complaints(logging.Handler):
@@ -42,3 +43,10 @@ class Complaints(logging.Handler):
             world.fail(f"a traceback in the log: {message}: {error!r}")
         elif record.levelno >= logging.ERROR and not world.files.fired:
             world.fail(f"an error without a fault: {message}")
+        elif _BACK in message and not self._has_partition(message.split()[0]):
+            world.fail(f"{message}, and its topic is deleted")
+
+    def _has_partition(self, name: str) -> bool:
+        broker = self._world.server.broker
+        partitions = [partition for topic in broker.topics for partition in topic.partitions]
+        return name in map(str, [broker.metadata.partition.name, *(p.name for p in partitions)])

@@ -22,7 +22,7 @@ from tests.simulation.determinism import collecting_nothing, deterministic
 from tests.simulation.disk import GreenletDisk
 from tests.simulation.files import SimulatedFiles
 from tests.simulation.history import History
-from tests.simulation.housekeeping import problems_at_rest
+from tests.simulation.housekeeping import Patrol, problems_at_rest
 from tests.simulation.look import Found, Looker, RefusedError
 from tests.simulation.loop import NothingWillHappenError, TooLateError, VirtualLoop
 from tests.simulation.model.offsets import Offsets
@@ -226,6 +226,9 @@ class World:
             asyncio.create_task(actor.live(self._steps[name]))
             for name, actor in self._actors.items()
         ]
+        if not self.plan.in_memory:
+            patrol = asyncio.create_task(Patrol(self).walk())
+            patrol.add_done_callback(_heard)
         stop = asyncio.create_task(self._until_stopped())
         await asyncio.wait(
             [stop, asyncio.ensure_future(_all(actors))], return_when="FIRST_COMPLETED"
