@@ -19,11 +19,12 @@ def flush_while_caching_begins(random: Random, at: float, place: Places) -> Scen
     name, index = place()
     owner, path = _owner(name), f"/{name}-"
     steps = [
-        *_writes(random, name, index, at, at + 3, 6),
-        Step(at + 1 + random.random() * 2, owner, "configure", (name, "write.caching", "true")),
+        *_writes(random, name, index, at, at + 0.1, 1),
+        *_writes(random, name, index, at + 0.1, at + 1, 3),
+        Step(at + 0.5 + random.random(), owner, "configure", (name, "write.caching", "true")),
         Step(at + 5, owner, "delete_records", (name, index, 0.5)),
     ]
-    return steps, [Fault(at, at + 3, "slow", ("sync",), path, random.randint(1, 3))]
+    return steps, [Fault(at, at + 3, "slow", ("sync",), path, random.randint(1, 2))]
 
 
 def records_deleted_before_they_are_flushed(random: Random, at: float, place: Places) -> Scene:
@@ -96,6 +97,87 @@ def poll_while_records_go(random: Random, at: float, place: Places) -> Scene:
     return steps, []
 
 
+def retention_without_a_new_segment(random: Random, at: float, place: Places) -> Scene:
+    """All that a topic has is too much, and there is no room for a segment to follow it, or for
+    nobody's.
+    """
+    (bad, number), (good, index) = place(), place()
+    fault = random.choice(
+        (
+            Fault(at + 1, at + 10, "eio", ("create",), f"/{bad}-", 1000),
+            Fault(at + 1, at + 10, "full", ("write", "create"), "", 10_000),
+        )
+    )
+    return _too_much(random, at, (bad, number, "0"), (good, index, "100")), [fault]
+
+
+def removal_beside_a_bad_disk(random: Random, at: float, place: Places) -> Scene:
+    """Segments of two topics go, and the disk of one refuses that, or what has to come first."""
+    (bad, number), (good, index) = place(), place()
+    operation = random.choice(("remove", "remove", "rename"))
+    path = random.choice((f"/{bad}-", f"/{bad}-", "/log-start-offset-"))
+    steps = [
+        *_too_much(random, at, (bad, number, "100"), (good, index, "100")),
+        Step(at + 2 + random.random() * 3, _owner(good), "delete_records", (good, index, 1.0)),
+    ]
+    return steps, [Fault(at + 1, at + 10, "eio", (operation,), path, 1000)]
+
+
+def _too_much(random: Random, at: float, *topics: tuple[str, int, str]) -> list[Step]:
+    """More is written than each of these may keep."""
+    return [
+        step
+        for name, index, limit in topics
+        for step in (
+            Step(at, _owner(name), "configure", (name, "retention.bytes", limit)),
+            *_writes(random, name, index, at, at + 3, 7, size=400),
+        )
+    ]
+
+
+def deletions_beside_a_bad_disk(random: Random, at: float, place: Places) -> Scene:
+    """Of two topics that are deleted, the files of one cannot be removed."""
+    bad, good = sorted((place()[0], place()[0]))
+    steps = [
+        Step(at + 1, _owner(bad), "delete", (bad,)),
+        Step(at + 1 + random.random() * 2, _owner(good), "delete", (good,)),
+    ]
+    return steps, [Fault(at, at + 12, "eio", ("remove",), f"/{bad}-", 1000)]
+
+
+def metadata_that_cannot_be_shortened(random: Random, at: float, place: Places) -> Scene:
+    name, index = place()
+    values = [("max.message.bytes", str(50_000 + number)) for number in range(24)]
+    steps = [
+        *(Step(at, _owner(name), "configure", (name, *value)) for value in values),
+        *_writes(random, name, index, at + 2, at + 3, 2),
+    ]
+    return steps, [Fault(at, at + 12, "eio", ("create",), "/__cluster_metadata-0/", 1000)]
+
+
+def topic_deleted_while_it_is_repaired(random: Random, at: float, place: Places) -> Scene:
+    name, index = place()
+    failing = at + 0.5
+    steps = [
+        *_writes(random, name, index, failing, failing + 0.2, 2),
+        Step(failing + 0.5 + random.random() * 2, _owner(name), "delete", (name,)),
+    ]
+    faults = [
+        Fault(failing, failing + 2, "eio", ("sync",), f"/{name}-", 1),
+        Fault(failing + 0.2, failing + 4, "slow", ("sync",), f"/{name}-", 1),
+    ]
+    return steps, faults
+
+
+def transaction_times_out(random: Random, at: float, place: Places) -> Scene:
+    """On a bad disk, or while the clock is set back."""
+    steps = [Step(at, "transactional-8", "send", ((place(),), 1, 0))]
+    if random.random() < 0.5:
+        steps.append(Step(at + 1 + random.random() * 2, "clock-0", "step", (-3_600_000,)))
+        return steps, []
+    return steps, [Fault(at + 3.9, at + 6, "eio", ("sync",), "/__transaction_state-0/", 1)]
+
+
 SCENES = (
     flush_while_caching_begins,
     records_deleted_before_they_are_flushed,
@@ -103,6 +185,12 @@ SCENES = (
     topic_deleted_under_a_slow_reader,
     deadline_while_the_clock_is_set,
     poll_while_records_go,
+    retention_without_a_new_segment,
+    removal_beside_a_bad_disk,
+    deletions_beside_a_bad_disk,
+    metadata_that_cannot_be_shortened,
+    topic_deleted_while_it_is_repaired,
+    transaction_times_out,
 )
 
 

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from tests.simulation.cures.cure import Change, Cure
 
+from kafkaesque.broker import state_log
 from kafkaesque.broker.apis.fetch import _LongPoll
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.cleaner import Cleaner
@@ -83,6 +84,11 @@ async def _checkpoint_after_metadata(self: Broker) -> None:
     await self.storage.checkpoint()
 
 
+def _is_long_whatever_was_tried(self: StateLog) -> bool:
+    enough = max(state_log._SMALL_BYTES, state_log._GROWTH * self._live_bytes)
+    return self.partition.log.size >= enough
+
+
 def _log_starts(
     *, forgets: bool, needs_starts: bool, ends_at_first: bool
 ) -> Callable[[DiskStorage], Awaitable[None]]:
@@ -134,7 +140,7 @@ def _remove_deleted_until_one_fails(self: DataDirectory, paths: Collection[str])
 _HOUSEKEEPING = (
     Cure(
         "retention-per-partition",
-        "is longer than retention.bytes allows, and its files are all right",
+        "is longer than retention.bytes allows",
         lambda: [
             Change(Broker, "_enforce_retention", _retention_in_one),
             Change(Log, "enforce_retention", _retention_that_has_to_roll),
@@ -142,7 +148,7 @@ _HOUSEKEEPING = (
     ),
     Cure(
         "retention-without-room-to-roll",
-        "is longer than retention.bytes allows, and its files are all right",
+        "is longer than retention.bytes allows",
         lambda: [Change(Log, "enforce_retention", _retention_that_has_to_roll)],
     ),
     Cure(
@@ -152,8 +158,11 @@ _HOUSEKEEPING = (
     ),
     Cure(
         "checkpoints-without-metadata",
-        "has had no checkpoint for .* and its files are all right",
-        lambda: [Change(Broker, "_checkpoint", _checkpoint_after_metadata)],
+        "has had no checkpoint",
+        lambda: [
+            Change(Broker, "_checkpoint", _checkpoint_after_metadata),
+            Change(StateLog, "is_long", property(_is_long_whatever_was_tried)),
+        ],
     ),
     Cure(
         "segments-remembered-until-removed",
@@ -168,7 +177,7 @@ _HOUSEKEEPING = (
     ),
     Cure(
         "segments-removed-without-log-starts",
-        "has not removed .* and its files are all right",
+        "has not removed a segment",
         lambda: [
             Change(
                 DiskStorage,
@@ -179,7 +188,7 @@ _HOUSEKEEPING = (
     ),
     Cure(
         "segments-removed-per-partition",
-        "has not removed .* and its files are all right",
+        "has not removed a segment",
         lambda: [
             Change(
                 DiskStorage,
@@ -214,14 +223,27 @@ def _handled_after_reading_again() -> Callable[..., list[Effect]]:
     def reading_again(
         self: Transactions, transactional_id: str, desk: _Desk, event: Event
     ) -> list[Effect]:
-        log = self._log
-        if desk.is_doubtful and log is not None and log.partition.offline is None:
-            records = (decode(key, value) for key, value in _records(log))
-            own = [r for r in records if r is not None and r.transactional_id == transactional_id]
-            self._restore({transactional_id: desk}, {transactional_id: own[-1]} if own else {})
+        if desk.is_doubtful:
+            desk.effects.extend(_read_again(self, transactional_id, desk))
         return handled(self, transactional_id, desk, event)
 
     return reading_again
+
+
+def _read_again(self: Transactions, transactional_id: str, desk: _Desk) -> list[Effect]:
+    if self._log is None or self._log.partition.offline is not None:
+        return []
+    self.table.remove(transactional_id)
+    for key, value in _records(self._log):
+        record = decode(key, value)
+        if record is not None and record.transactional_id == transactional_id:
+            self.table.take(record)
+    desk.is_doubtful = False
+    transaction = self.table.get(transactional_id)
+    for partition, opened in self._open():
+        if transaction and self.table.by_producer(opened.producer_id) is transaction:
+            self._reinstate(partition, opened)
+    return transaction.resume(self._now()) if transaction else []
 
 
 # Waiters that nobody woke, partitions that stayed away or came back.
@@ -278,7 +300,7 @@ _PARTITIONS = (
     ),
     Cure(
         "flush-for-those-who-wait",
-        r"is not answered after|has not ended after|nothing will ever happen",
+        "has had no checkpoint|is not answered after|a clean stop has not ended",
         lambda: [Change(Partition, "_flush_ended", _flush_ended_for_no_waiter)],
     ),
     Cure(
@@ -510,7 +532,7 @@ def _discard_with_a_descriptor(self: DataDirectory, partition: TopicPartition) -
 _DESCRIPTORS = (
     Cure(
         "creation-undone-without-descriptors",
-        "is left on the disk, and belongs to no topic",
+        "is left on the disk, and belongs to no topic|is deleted and has not been removed",
         lambda: [
             Change(Topics, "_discard", _discard_one_by_one),
             Change(DataDirectory, "discard", _discard_with_a_descriptor),
