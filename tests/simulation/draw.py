@@ -88,7 +88,7 @@ class _Draw:
         self._create_all()
         for _ in range(random.choice((40, 60, 100))):
             self._draw_step()
-        if not in_memory and random.random() < _SCENES:
+        if random.random() < _SCENES:
             scene = random.choice(SCENES)
             self._scene = scene(random, random.random() * self._seconds, self._place)
             self._steps += self._scene[0]

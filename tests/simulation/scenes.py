@@ -135,6 +135,20 @@ def _too_much(random: Random, at: float, *topics: tuple[str, int, str]) -> list[
     ]
 
 
+def tombstones_for_ever(random: Random, at: float, place: Places) -> Scene:
+    """They are to be kept until the end of time, and some are from its beginning."""
+    name, index = place()
+    settings = (("cleanup.policy", "compact"), ("delete.retention.ms", str(2**63 - 1)))
+    steps = [
+        *(Step(at, _owner(name), "configure", (name, *setting)) for setting in settings),
+        *_writes(random, name, index, at + 0.3, at + 0.5, 2, size=400),
+        *_writes(random, name, index, at + 0.5, at + 1, 3, size=-1),
+        Step(at + 1, "producer-9", "produce", (name, index, 1, 0, -1, -1, random.choice((0, -1)))),
+        *_writes(random, name, index, at + 1.1, at + 1.5, 3, size=400),
+    ]
+    return steps, []
+
+
 def deletions_beside_a_bad_disk(random: Random, at: float, place: Places) -> Scene:
     """Of two topics that are deleted, the files of one cannot be removed."""
     bad, good = sorted((place()[0], place()[0]))
@@ -187,6 +201,7 @@ SCENES = (
     poll_while_records_go,
     retention_without_a_new_segment,
     removal_beside_a_bad_disk,
+    tombstones_for_ever,
     deletions_beside_a_bad_disk,
     metadata_that_cannot_be_shortened,
     topic_deleted_while_it_is_repaired,

@@ -367,16 +367,23 @@ _STARTS = (
 # Compaction.
 
 
-def _with_horizon_beyond_64_bits(
-    self: Compaction,
-    data: bytes,
-    at: int,
-    header: BatchHeader,
-    unpacked: bytes,
-    places: Sequence[tuple[int, int]],
-) -> Buffer:
-    horizon = self._rules.now_ms + self._rules.delete_retention_ms
-    return self._rewritten(header, unpacked, places, _times(header, unpacked, places), horizon)
+def _with_horizon_beyond_64_bits() -> Callable[..., Buffer]:
+    with_horizon = Compaction._with_horizon
+
+    def beyond_64_bits(
+        self: Compaction,
+        data: bytes,
+        at: int,
+        header: BatchHeader,
+        unpacked: bytes,
+        places: Sequence[tuple[int, int]],
+    ) -> Buffer:
+        horizon = self._rules.now_ms + self._rules.delete_retention_ms
+        if horizon <= MAX_TIMESTAMP:
+            return with_horizon(self, data, at, header, unpacked, places)
+        return self._rewritten(header, unpacked, places, _times(header, unpacked, places), horizon)
+
+    return beyond_64_bits
 
 
 def _with_horizon_however_far(
@@ -420,7 +427,7 @@ _COMPACTION = (
     Cure(
         "delete-horizon-within-64-bits",
         "a traceback in the log: .* was not compacted",
-        lambda: [Change(Compaction, "_with_horizon", _with_horizon_beyond_64_bits)],
+        lambda: [Change(Compaction, "_with_horizon", _with_horizon_beyond_64_bits())],
     ),
     Cure(
         "timestamp-delta-within-64-bits",
@@ -431,7 +438,7 @@ _COMPACTION = (
         "compaction-in-memory-per-partition",
         "a traceback in the log: clean failed",
         lambda: [
-            Change(Compaction, "_with_horizon", _with_horizon_beyond_64_bits),
+            Change(Compaction, "_with_horizon", _with_horizon_beyond_64_bits()),
             Change(FilesInSlices, "run", _run_as_a_child_does),
             Change(Cleaner, "_clean", _clean_unless_surprised),
         ],
