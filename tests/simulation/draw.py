@@ -43,6 +43,9 @@ _FEATURES = (
     "many creates",
 )
 _SCENES = 0.3
+_FEW_DESCRIPTORS, _DESCRIPTORS = 0.01, 200
+_BEGUN_SECONDS = 1.0
+"""By then, a broker has what it cannot do without."""
 _WRITES = ("write", "sync", "create", "rename", "remove", "truncate", "sync_directory")
 _FAMILIES = (
     ".log",
@@ -92,6 +95,10 @@ class _Draw:
             scene = random.choice(SCENES)
             self._scene = scene(random, random.random() * self._seconds, self._place)
             self._steps += self._scene[0]
+        descriptors = _DESCRIPTORS if random.random() < _FEW_DESCRIPTORS else None
+        if descriptors is not None:
+            count = descriptors - random.randint(20, 60)
+            self._step("admin-8", "create", "many", count, ())
         self._crashes = self._draw_crashes(in_memory)
         faults = () if in_memory else (*self._scene[1], *self._faults())
         return Plan(
@@ -102,6 +109,7 @@ class _Draw:
             tuple(sorted(self._steps, key=lambda step: step.at)),
             faults,
             self._crashes,
+            descriptors,
         )
 
     def _has(self, feature: str) -> bool:
@@ -319,7 +327,7 @@ class _Draw:
         """No room when the broker comes back; a topic was deleted just before it went."""
         if not self._crashes:
             return self._full()
-        at = self._random.choice(self._crashes).at
+        at = max(self._random.choice(self._crashes).at, _BEGUN_SECONDS)
         name = self._random.choice(self._names)
         if self._random.random() < 0.5:
             self._step(self._owner(name), "delete", name, at=at - self._random.random())

@@ -18,7 +18,7 @@ from tests.simulation.actors.group import Committer, Member
 from tests.simulation.actors.producer import IdempotentProducer, Producer
 from tests.simulation.actors.transactional import TransactionalProducer
 from tests.simulation.complaints import Complaints
-from tests.simulation.determinism import collecting_nothing, deterministic
+from tests.simulation.determinism import collecting_nothing, deterministic, replaced
 from tests.simulation.disk import GreenletDisk
 from tests.simulation.files import SimulatedFiles
 from tests.simulation.history import History
@@ -33,6 +33,7 @@ from tests.simulation.neighbour import Neighbour
 from tests.simulation.network import Network
 from tests.simulation.plan import Crash, Fault, Plan, Step
 
+from kafkaesque.broker import storage
 from kafkaesque.broker.config import BrokerConfig, Listener
 from kafkaesque.broker.server import Server
 from kafkaesque.errors import ErrorCode, KafkaError, StartError
@@ -90,7 +91,13 @@ class World:
 
     def run(self) -> str | None:
         """The first thing that went wrong, or None."""
-        with collecting_nothing(), deterministic(self.plan.seed), Complaints(self).heard():
+        left = [(storage, "descriptors_left", lambda: self.files.descriptors_left)]
+        with (
+            collecting_nothing(),
+            deterministic(self.plan.seed),
+            replaced(left),
+            Complaints(self).heard(),
+        ):
             while self.failure is None and not self._is_over:
                 self._live()
             gc.collect()
@@ -168,7 +175,7 @@ class World:
             self._bury()
 
     def _new_files(self, seed: str, root: Directory | None) -> SimulatedFiles:
-        return SimulatedFiles(seed, root, self.plan.faults)
+        return SimulatedFiles(seed, root, self.plan.faults, self.plan.descriptors)
 
     def _crashed(self, kind: str) -> None:
         self.history.note("machine", f"{kind} at file call {self.files.calls}")
@@ -276,10 +283,11 @@ class World:
                 new = self.files.fired[fired:]
                 if not self._may_refuse_to_start(str(error), [fault for fault, _ in new]):
                     self.fail(f"a broker does not start: {error}")
+                self.files.end_process()
                 await asyncio.sleep(1)
             except OSError as error:
                 self.fail(f"a start ends in a traceback: {error}")
-                self.files.unlock()
+                self.files.end_process()
                 await asyncio.sleep(1)
             else:
                 self.history.note("broker", "is started")

@@ -547,7 +547,7 @@ _DESCRIPTORS = (
     ),
     Cure(
         "descriptors-counted-before-a-creation",
-        "is told KAFKA_STORAGE_ERROR, and its files are all right",
+        "is told KAFKA_STORAGE_ERROR, and its files are all right|Too many open files",
         lambda: [Change(DiskStorage, "check_room", lambda storage, partitions: None)],
     ),
 )
