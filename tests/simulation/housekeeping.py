@@ -23,7 +23,7 @@ _AT_REST = (State.EMPTY, State.COMPLETE_COMMIT, State.COMPLETE_ABORT)
 
 
 _LOOK_SECONDS = 1.0
-_ROUNDS = 1.5
+_ROUNDS = 2
 """Of the broker's regular work: so long it may take."""
 
 

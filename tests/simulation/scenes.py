@@ -104,8 +104,8 @@ def retention_without_a_new_segment(random: Random, at: float, place: Places) ->
     (bad, number), (good, index) = place(), place()
     fault = random.choice(
         (
-            Fault(at + 1, at + 10, "eio", ("create",), f"/{bad}-", 1000),
-            Fault(at + 1, at + 10, "full", ("write", "create"), "", 10_000),
+            Fault(at + 1, at + 13, "eio", ("create",), f"/{bad}-", 1000),
+            Fault(at + 1, at + 13, "full", ("write", "create"), "", 10_000),
         )
     )
     return _too_much(random, at, (bad, number, "0"), (good, index, "100")), [fault]
@@ -114,13 +114,17 @@ def retention_without_a_new_segment(random: Random, at: float, place: Places) ->
 def removal_beside_a_bad_disk(random: Random, at: float, place: Places) -> Scene:
     """Segments of two topics go, and the disk of one refuses that, or what has to come first."""
     (bad, number), (good, index) = place(), place()
-    operation = random.choice(("remove", "remove", "rename"))
-    path = random.choice((f"/{bad}-", f"/{bad}-", "/log-start-offset-"))
+    operation, path = random.choice(
+        (("remove", f"/{bad}-"), ("rename", f"/{bad}-"), ("rename", "/log-start-offset-"))
+    )
     steps = [
         *_too_much(random, at, (bad, number, "100"), (good, index, "100")),
-        Step(at + 2 + random.random() * 3, _owner(good), "delete_records", (good, index, 1.0)),
+        *(
+            Step(at + 2 + random.random() * 6, _owner(good), "delete_records", (good, index, 1.0))
+            for _ in range(3)
+        ),
     ]
-    return steps, [Fault(at + 1, at + 10, "eio", (operation,), path, 1000)]
+    return steps, [Fault(at + 1, at + 13, "eio", (operation,), path, 1000)]
 
 
 def _too_much(random: Random, at: float, *topics: tuple[str, int, str]) -> list[Step]:
@@ -130,7 +134,8 @@ def _too_much(random: Random, at: float, *topics: tuple[str, int, str]) -> list[
         for name, index, limit in topics
         for step in (
             Step(at, _owner(name), "configure", (name, "retention.bytes", limit)),
-            *_writes(random, name, index, at, at + 3, 7, size=400),
+            *_writes(random, name, index, at, at + 1, 4, size=400),
+            *_writes(random, name, index, at + 1, at + 3, 4, size=400),
         )
     ]
 

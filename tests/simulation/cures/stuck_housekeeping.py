@@ -104,7 +104,8 @@ async def _write_starts(storage: DiskStorage, starts: dict[Partition, int]) -> b
     merged = {name: start for name, start in directory.log_start_offsets.items() if name in known}
     merged |= {partition.name: start for partition, start in starts.items()}
     try:
-        await storage._disk.run(partial(directory.write_log_start_offsets, merged))
+        if merged != directory.log_start_offsets:
+            await storage._disk.run(partial(directory.write_log_start_offsets, merged))
     except OSError:
         return False
     for partition, start in starts.items():
@@ -135,7 +136,7 @@ HOUSEKEEPING = (
     ),
     Cure(
         "log-starts-per-partition",
-        "is told KAFKA_STORAGE_ERROR, and its files are all right",
+        "is told KAFKA_STORAGE_ERROR, and its files are all right|has not removed a segment",
         lambda: [Change(DiskStorage, "_raised_starts", _starts_of_all_or_none)],
     ),
     Cure(
