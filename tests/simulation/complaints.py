@@ -19,6 +19,7 @@ _LOGGER = logging.getLogger("kafkaesque")
 _UNSHORTENED = "compact failed, and will be tried again"
 _MOST_UNSHORTENED = 3
 """In one life of a broker, whose log does not double more often."""
+_BACK = "is back online"
 
 
 class Complaints(logging.Handler):
@@ -51,6 +52,8 @@ class Complaints(logging.Handler):
             world.fail(f"a traceback in the log: {message}: {error!r}")
         elif record.levelno >= logging.ERROR and not world.files.fired:
             world.fail(f"an error without a fault: {message}")
+        elif _BACK in message and not self._has_partition(message.split()[0]):
+            world.fail(f"{message}, and its topic is deleted")
         if message.startswith(_UNSHORTENED):
             self._count_unshortened()
 
@@ -59,3 +62,8 @@ class Complaints(logging.Handler):
         self._unshortened[life] += 1
         if self._unshortened[life] > _MOST_UNSHORTENED:
             self._world.fail("the metadata log is written anew again and again on a bad disk")
+
+    def _has_partition(self, name: str) -> bool:
+        broker = self._world.server.broker
+        partitions = [partition for topic in broker.topics for partition in topic.partitions]
+        return name in map(str, [broker.metadata.partition.name, *(p.name for p in partitions)])

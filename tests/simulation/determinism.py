@@ -72,7 +72,7 @@ class OrderedSet(MutableSet[T]):
 def deterministic(seed: int) -> Iterator[None]:
     """All of it, for the time of one run."""
     state = random.getstate()
-    with _replaced(_replacements(seed)):
+    with replaced(_replacements(seed)):
         random.seed(seed)
         try:
             yield
@@ -125,7 +125,7 @@ _MISSING = object()
 
 
 @contextmanager
-def _replaced(replacements: list[tuple[Any, str, Any]]) -> Iterator[None]:
+def replaced(replacements: list[tuple[Any, str, Any]]) -> Iterator[None]:
     before = [(where, name, vars(where).get(name, _MISSING)) for where, name, _ in replacements]
     for where, name, value in replacements:
         setattr(where, name, value)

@@ -44,6 +44,9 @@ _FEATURES = (
     "sessions",
 )
 _SCENES = 0.3
+_FEW_DESCRIPTORS, _DESCRIPTORS = 0.01, 200
+_BEGUN_SECONDS = 1.0
+"""By then, a broker has what it cannot do without."""
 _WRITES = ("write", "sync", "create", "rename", "remove", "truncate", "sync_directory")
 _FAMILIES = (
     ".log",
@@ -78,6 +81,7 @@ class _Draw:
         self._seconds = self._random.choice((4.0, 8.0, 14.0))
         self._steps: list[Step] = []
         self._scene: Scene = ([], [])
+        self._crashes: tuple[Crash, ...] = ()
         self._names = [*_NAMES[: self._random.randint(2, 6)]]
         if self._has("long name") and self._random.random() < 0.1:
             self._names.append(LONG_NAME)
@@ -88,18 +92,25 @@ class _Draw:
         self._create_all()
         for _ in range(random.choice((40, 60, 100))):
             self._draw_step()
-        if not in_memory and random.random() < _SCENES:
+        if random.random() < _SCENES:
             scene = random.choice(SCENES)
             self._scene = scene(random, random.random() * self._seconds, self._place)
             self._steps += self._scene[0]
+        descriptors = _DESCRIPTORS if random.random() < _FEW_DESCRIPTORS else None
+        if descriptors is not None:
+            count = descriptors - random.randint(20, 60)
+            self._step("admin-8", "create", "many", count, ())
+        self._crashes = self._draw_crashes(in_memory)
+        faults = () if in_memory else (*self._scene[1], *self._faults())
         return Plan(
             self._seed,
             in_memory,
             random.random() < 0.015,
             tuple(SETTINGS.items()),
             tuple(sorted(self._steps, key=lambda step: step.at)),
-            () if in_memory else (*self._scene[1], *self._faults()),
-            self._crashes(in_memory),
+            faults,
+            self._crashes,
+            descriptors,
         )
 
     def _has(self, feature: str) -> bool:
@@ -289,6 +300,7 @@ class _Draw:
                 (self._one, self._one),
                 (self._sick,),
                 (self._full,),
+                (self._full_at_a_start,),
                 (self._one, self._full),
                 (self._at_the_end,),
                 (self._slow_reads,),
@@ -323,6 +335,16 @@ class _Draw:
         operations = self._random.choice((("write",), ("write", "create")))
         return [Fault(at, until, "full", operations, "", 10_000)]
 
+    def _full_at_a_start(self) -> list[Fault]:
+        """No room when the broker comes back; a topic was deleted just before it went."""
+        if not self._crashes:
+            return self._full()
+        at = max(self._random.choice(self._crashes).at, _BEGUN_SECONDS)
+        name = self._random.choice(self._names)
+        if self._random.random() < 0.5:
+            self._step(self._owner(name), "delete", name, at=at - self._random.random())
+        return [Fault(at, at + 6, "full", ("write", "create"), "", 10_000)]
+
     def _at_the_end(self) -> list[Fault]:
         """Two partitions of one transaction fail when it ends, one of them late."""
         random = self._random
@@ -351,7 +373,7 @@ class _Draw:
         operations = self._random.choice((("open", "sync_directory"), ("sync_directory",)))
         return [Fault(at, at + 2, "descriptors", operations, "", self._random.choice((3, 1000)))]
 
-    def _crashes(self, in_memory: bool) -> tuple[Crash, ...]:
+    def _draw_crashes(self, in_memory: bool) -> tuple[Crash, ...]:
         random = self._random
         crashes = []
         for _ in range(random.choice((0, 1, 1, 2)) if not in_memory else 1):

@@ -2,11 +2,13 @@
 
 Every call comes by `call`: a job in a thread is suspended there for a while; a fault of the plan
 may make it fail; the machine may end there. What the disk then holds is decided in that moment,
-and nothing that the dying process still does can reach it. Names are as long as Linux allows.
+and nothing that the dying process still does can reach it. Names are as long as Linux allows, and
+no more files are open at a time than the plan does.
 """
 
 import errno
 import os
+import sys
 from collections.abc import Callable
 from random import Random
 
@@ -25,7 +27,13 @@ _CODES = {"full": errno.ENOSPC, "descriptors": errno.EMFILE}
 
 
 class SimulatedFiles(ForgettingFiles):
-    def __init__(self, seed: str, root: Directory | None, faults: tuple[Fault, ...]) -> None:
+    def __init__(
+        self,
+        seed: str,
+        root: Directory | None,
+        faults: tuple[Fault, ...],
+        descriptors: int | None = None,
+    ) -> None:
         super().__init__(root)
         self.is_off = False
         self.survivor: Directory | None = None
@@ -40,6 +48,8 @@ class SimulatedFiles(ForgettingFiles):
         self._faults = faults
         self._fired_times = dict.fromkeys(faults, 0)
         self._randoms: dict[str, Random] = {}
+        self.process = 1
+        self.descriptors_left = self._descriptors = descriptors or sys.maxsize
 
     def crash(self, kind: str) -> None:
         """The machine (cut) or the process (kill) ends here and now."""
@@ -50,9 +60,11 @@ class SimulatedFiles(ForgettingFiles):
             self.is_off = True
             self.on_crash(kind)
 
-    def unlock(self) -> None:
-        """The process that held the locks has ended."""
+    def end_process(self) -> None:
+        """The one that held the locks and the files has ended, and another begins."""
         self._locked.clear()
+        self.process += 1
+        self.descriptors_left = self._descriptors
 
     def call(self, operation: str, path: str) -> Fault | None:
         """Before each file call: a fault that the caller carries out, if it is not raised here."""
@@ -121,8 +133,13 @@ class SimulatedFiles(ForgettingFiles):
         if operation not in ("sync", "write"):
             raise failure(fault)
 
+    def check_descriptors(self) -> None:
+        if not self.descriptors_left:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
     def open(self, path: str, *, create: bool = False) -> File:
         self.call("open", path)
+        self.check_descriptors()
         if create and not super().exists(path):
             _check_length(path)
             self.call("create", path)
@@ -158,6 +175,7 @@ class SimulatedFiles(ForgettingFiles):
 
     def sync_directory(self, path: str) -> None:
         self.call("sync_directory", path + "/")
+        self.check_descriptors()
         super().sync_directory(path)
 
     def lock(self, path: str) -> Lock | None:
@@ -170,6 +188,16 @@ class SimulatedFile(ForgettingFile):
         super().__init__(files, inode)
         self._simulated = files
         self._path = path
+        self._process: int | None = files.process
+        files.descriptors_left -= 1
+
+    def close(self) -> None:
+        if self._process == self._simulated.process:
+            self._simulated.descriptors_left += 1
+        self._process = None
+
+    def __del__(self) -> None:
+        self.close()
 
     def pwrite(self, data: Buffer, position: int) -> None:
         fault = self._simulated.call("write", self._path)

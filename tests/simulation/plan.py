@@ -70,9 +70,12 @@ class Plan:
     steps: tuple[Step, ...]
     faults: tuple[Fault, ...]
     crashes: tuple[Crash, ...]
+    descriptors: int | None = None
+    """How many files the broker may hold open. None: more than it ever does."""
 
     def __str__(self) -> str:
         head = f"plan of seed {self.seed}" + ", in memory" * self.in_memory
         head += ", beside another broker" * self.has_neighbour
+        head += f", {self.descriptors} descriptors" * bool(self.descriptors)
         parts: list[Step | Fault | Crash] = [*self.steps, *self.faults, *self.crashes]
         return "\n".join([head, *map(str, sorted(parts, key=lambda part: part.at))])

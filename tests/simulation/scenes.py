@@ -19,11 +19,12 @@ def flush_while_caching_begins(random: Random, at: float, place: Places) -> Scen
     name, index = place()
     owner, path = _owner(name), f"/{name}-"
     steps = [
-        *_writes(random, name, index, at, at + 3, 6),
-        Step(at + 1 + random.random() * 2, owner, "configure", (name, "write.caching", "true")),
+        *_writes(random, name, index, at, at + 0.1, 1),
+        *_writes(random, name, index, at + 0.1, at + 1, 3),
+        Step(at + 0.5 + random.random(), owner, "configure", (name, "write.caching", "true")),
         Step(at + 5, owner, "delete_records", (name, index, 0.5)),
     ]
-    return steps, [Fault(at, at + 3, "slow", ("sync",), path, random.randint(1, 3))]
+    return steps, [Fault(at, at + 3, "slow", ("sync",), path, random.randint(1, 2))]
 
 
 def records_deleted_before_they_are_flushed(random: Random, at: float, place: Places) -> Scene:
@@ -149,7 +150,7 @@ def topic_made_anew_while_it_is_compacted(random: Random, at: float, place: Plac
     gone = at + 1.5 + random.random() * 3
     steps = [
         Step(at, owner, "configure", (name, "cleanup.policy", "compact")),
-        Step(at, owner, "configure", (name, "segment.bytes", "600")),
+        Step(at, owner, "configure", (name, "segment.bytes", "1024")),
         *_writes(random, name, index, at + 0.2, at + 1, 8, size=100),
         *_writes(random, other, number, at, at + 1, 2),
         Step(gone, owner, "delete", (name,)),
@@ -163,6 +164,106 @@ def topic_made_anew_while_it_is_compacted(random: Random, at: float, place: Plac
     return steps, faults
 
 
+def retention_without_a_new_segment(random: Random, at: float, place: Places) -> Scene:
+    """All that a topic has is too much, and there is no room for a segment to follow it, or for
+    nobody's.
+    """
+    (bad, number), (good, index) = place(), place()
+    fault = random.choice(
+        (
+            Fault(at + 1, at + 13, "eio", ("create",), f"/{bad}-", 1000),
+            Fault(at + 1, at + 13, "full", ("write", "create"), "", 10_000),
+        )
+    )
+    return _too_much(random, at, (bad, number, "0"), (good, index, "100")), [fault]
+
+
+def removal_beside_a_bad_disk(random: Random, at: float, place: Places) -> Scene:
+    """Segments of two topics go, and the disk of one refuses that, or what has to come first."""
+    (bad, number), (good, index) = place(), place()
+    operation, path = random.choice(
+        (("remove", f"/{bad}-"), ("rename", f"/{bad}-"), ("rename", "/log-start-offset-"))
+    )
+    steps = [
+        *_too_much(random, at, (bad, number, "100"), (good, index, "100")),
+        *(
+            Step(at + 2 + random.random() * 6, _owner(good), "delete_records", (good, index, 1.0))
+            for _ in range(3)
+        ),
+    ]
+    return steps, [Fault(at + 1, at + 13, "eio", (operation,), path, 1000)]
+
+
+def _too_much(random: Random, at: float, *topics: tuple[str, int, str]) -> list[Step]:
+    """More is written than each of these may keep."""
+    return [
+        step
+        for name, index, limit in topics
+        for step in (
+            Step(at, _owner(name), "configure", (name, "retention.bytes", limit)),
+            *_writes(random, name, index, at, at + 1, 4, size=400),
+            *_writes(random, name, index, at + 1, at + 3, 4, size=400),
+        )
+    ]
+
+
+def tombstones_for_ever(random: Random, at: float, place: Places) -> Scene:
+    """They are to be kept until the end of time, and some are from its beginning."""
+    name, index = place()
+    settings = (("cleanup.policy", "compact"), ("delete.retention.ms", str(2**63 - 1)))
+    steps = [
+        *(Step(at, _owner(name), "configure", (name, *setting)) for setting in settings),
+        *_writes(random, name, index, at + 0.3, at + 0.5, 2, size=400),
+        *_writes(random, name, index, at + 0.5, at + 1, 3, size=-1),
+        Step(at + 1, "producer-9", "produce", (name, index, 1, 0, -1, -1, random.choice((0, -1)))),
+        *_writes(random, name, index, at + 1.1, at + 1.5, 3, size=400),
+    ]
+    return steps, []
+
+
+def deletions_beside_a_bad_disk(random: Random, at: float, place: Places) -> Scene:
+    """Of two topics that are deleted, the files of one cannot be removed."""
+    bad, good = sorted((place()[0], place()[0]))
+    steps = [
+        Step(at + 1, _owner(bad), "delete", (bad,)),
+        Step(at + 1 + random.random() * 2, _owner(good), "delete", (good,)),
+    ]
+    return steps, [Fault(at, at + 12, "eio", ("remove",), f"/{bad}-", 1000)]
+
+
+def metadata_that_cannot_be_shortened(random: Random, at: float, place: Places) -> Scene:
+    name, index = place()
+    values = [("max.message.bytes", str(50_000 + number)) for number in range(24)]
+    steps = [
+        *(Step(at, _owner(name), "configure", (name, *value)) for value in values),
+        *_writes(random, name, index, at + 2, at + 3, 2),
+    ]
+    return steps, [Fault(at, at + 12, "eio", ("create",), "/__cluster_metadata-0/", 1000)]
+
+
+def topic_deleted_while_it_is_repaired(random: Random, at: float, place: Places) -> Scene:
+    name, index = place()
+    failing = at + 0.5
+    steps = [
+        *_writes(random, name, index, failing, failing + 0.2, 2),
+        Step(failing + 0.5 + random.random() * 2, _owner(name), "delete", (name,)),
+    ]
+    faults = [
+        Fault(failing, failing + 2, "eio", ("sync",), f"/{name}-", 1),
+        Fault(failing + 0.2, failing + 4, "slow", ("sync",), f"/{name}-", 1),
+    ]
+    return steps, faults
+
+
+def transaction_times_out(random: Random, at: float, place: Places) -> Scene:
+    """On a bad disk, or while the clock is set back."""
+    steps = [Step(at, "transactional-8", "send", ((place(),), 1, 0))]
+    if random.random() < 0.5:
+        steps.append(Step(at + 1 + random.random() * 2, "clock-0", "step", (-3_600_000,)))
+        return steps, []
+    return steps, [Fault(at + 3.9, at + 6, "eio", ("sync",), "/__transaction_state-0/", 1)]
+
+
 SCENES = (
     flush_while_caching_begins,
     records_deleted_before_they_are_flushed,
@@ -173,6 +274,13 @@ SCENES = (
     metadata_log_shortened,
     offsets_deleted_in_vain,
     topic_made_anew_while_it_is_compacted,
+    retention_without_a_new_segment,
+    removal_beside_a_bad_disk,
+    tombstones_for_ever,
+    deletions_beside_a_bad_disk,
+    metadata_that_cannot_be_shortened,
+    topic_deleted_while_it_is_repaired,
+    transaction_times_out,
 )
 
 

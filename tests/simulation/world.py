@@ -19,11 +19,11 @@ from tests.simulation.actors.producer import IdempotentProducer, Producer
 from tests.simulation.actors.session import FetchSession, Intruder, SessionConsumer
 from tests.simulation.actors.transactional import TransactionalProducer
 from tests.simulation.complaints import Complaints
-from tests.simulation.determinism import collecting_nothing, deterministic
+from tests.simulation.determinism import collecting_nothing, deterministic, replaced
 from tests.simulation.disk import GreenletDisk
 from tests.simulation.files import SimulatedFiles
 from tests.simulation.history import History
-from tests.simulation.housekeeping import problems_at_rest
+from tests.simulation.housekeeping import Patrol, problems_at_rest
 from tests.simulation.look import Found, Looker, RefusedError
 from tests.simulation.loop import NothingWillHappenError, TooLateError, VirtualLoop
 from tests.simulation.model.offsets import Offsets
@@ -34,6 +34,7 @@ from tests.simulation.neighbour import Neighbour
 from tests.simulation.network import Network
 from tests.simulation.plan import Crash, Fault, Plan, Step
 
+from kafkaesque.broker import storage
 from kafkaesque.broker.config import BrokerConfig, Listener
 from kafkaesque.broker.server import Server
 from kafkaesque.errors import ErrorCode, KafkaError, StartError
@@ -97,7 +98,13 @@ class World:
     def run(self) -> str | None:
         """The first thing that went wrong, or None."""
         seed = self.plan.seed
-        with collecting_nothing(seed), deterministic(seed), Complaints(self).heard():
+        left = [(storage, "descriptors_left", lambda: self.files.descriptors_left)]
+        with (
+            collecting_nothing(seed),
+            deterministic(seed),
+            replaced(left),
+            Complaints(self).heard(),
+        ):
             while self.failure is None and not self._is_over:
                 self._live()
             gc.collect()
@@ -175,7 +182,7 @@ class World:
             self._bury()
 
     def _new_files(self, seed: str, root: Directory | None) -> SimulatedFiles:
-        return SimulatedFiles(seed, root, self.plan.faults)
+        return SimulatedFiles(seed, root, self.plan.faults, self.plan.descriptors)
 
     def _crashed(self, kind: str) -> None:
         self.history.note("machine", f"{kind} at file call {self.files.calls}")
@@ -233,6 +240,9 @@ class World:
             asyncio.create_task(actor.live(self._steps[name]))
             for name, actor in self._actors.items()
         ]
+        if not self.plan.in_memory:
+            patrol = asyncio.create_task(Patrol(self).walk())
+            patrol.add_done_callback(_heard)
         stop = asyncio.create_task(self._until_stopped())
         await asyncio.wait(
             [stop, asyncio.ensure_future(_all(actors))], return_when="FIRST_COMPLETED"
@@ -279,10 +289,11 @@ class World:
                 self.history.note("broker", f"does not start: {error}")
                 if not self._may_refuse_to_start(str(error), self.files.fired[fired:]):
                     self.fail(f"a broker does not start: {error}")
+                self.files.end_process()
                 await asyncio.sleep(1)
             except OSError as error:
                 self.fail(f"a start ends in a traceback: {error}")
-                self.files.unlock()
+                self.files.end_process()
                 await asyncio.sleep(1)
             else:
                 self.history.note("broker", "is started")
