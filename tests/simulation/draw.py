@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from tests.simulation.plan import Crash, Fault, Plan, Step
-from tests.simulation.scenes import SCENES, Scene
+from tests.simulation.scenes import SCENES, SCENES_WITHOUT_FAULTS, Scene
 
 LONG_NAME = "l" + "ong" * 77
 _NAMES = ("t0", "t1", "t2", "t3", "t4", "t5")
@@ -93,7 +93,7 @@ class _Draw:
         for _ in range(random.choice((40, 60, 100))):
             self._draw_step()
         if random.random() < _SCENES:
-            scene = random.choice(SCENES)
+            scene = random.choice(SCENES_WITHOUT_FAULTS if in_memory else SCENES)
             self._scene = scene(random, random.random() * self._seconds, self._place)
             self._steps += self._scene[0]
         descriptors = _DESCRIPTORS if random.random() < _FEW_DESCRIPTORS else None

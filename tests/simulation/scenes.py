@@ -282,6 +282,12 @@ SCENES = (
     topic_deleted_while_it_is_repaired,
     transaction_times_out,
 )
+SCENES_WITHOUT_FAULTS = (
+    deadline_while_the_clock_is_set,
+    poll_while_records_go,
+    tombstones_for_ever,
+)
+"""Of these, something may come in memory too."""
 
 
 def _writes(

@@ -47,7 +47,7 @@ def _with_horizon_however_far(
 
 
 async def _clean_unless_surprised(self: Cleaner, partition: Partition) -> None:
-    began_ms = self._clock()
+    began_ms = self._monotonic()
     try:
         work = self._work(partition)
         done = await self._compactor.compact(work) if work is not None else None
