@@ -91,11 +91,12 @@ class Patrol:
         faults = self._world.files.fired[self._faults_seen :]
         self._faults_seen += len(faults)
         is_slow = any(fault.kind in ("slow", "late") for fault, _ in faults)
-        bad = {path.split("/")[2] for fault, path in faults if path.count("/") > 1}
-        broken = {p.split("/")[2] for f, p in faults if p.count("/") > 1 and f.kind != "full"}
+        full = {_directory(path) for fault, path in faults if fault.kind == "full"}
+        broken = {_directory(path) for fault, path in faults if fault.kind != "full"}
         since = {}
         for due in self._due():
-            is_excused = is_slow or due.directory in (bad if due.needs_room else broken)
+            lacks_room = due.needs_room and due.directory in full
+            is_excused = is_slow or lacks_room or due.directory in broken
             since[due] = now if is_excused else self._since.get(due, now)
         self._since = since
         soon = self._soon()
@@ -131,6 +132,10 @@ class Patrol:
         if _is_too_long(partition):
             what = "is longer than retention.bytes allows"
             yield _Due(name, what, log.log_start_offset)
+
+
+def _directory(path: str) -> str:
+    return path.removeprefix(f"{_DATA}/").partition("/")[0]
 
 
 def _is_too_long(partition: Partition) -> bool:

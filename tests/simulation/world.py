@@ -92,6 +92,7 @@ class World:
         self._acknowledgements: dict[Key, list[tuple[float, int]]] = {}
         self._producer_ids: set[tuple[int, int]] = set()
         self._disks: list[GreenletDisk] = []
+        self._patrol: asyncio.Task[None] | None = None
         self._rests = 0
         self._is_over = False
 
@@ -241,8 +242,7 @@ class World:
             for name, actor in self._actors.items()
         ]
         if not self.plan.in_memory:
-            patrol = asyncio.create_task(Patrol(self).walk())
-            patrol.add_done_callback(_heard)
+            self._patrol = asyncio.create_task(Patrol(self).walk())
         stop = asyncio.create_task(self._until_stopped())
         await asyncio.wait(
             [stop, asyncio.ensure_future(_all(actors))], return_when="FIRST_COMPLETED"
