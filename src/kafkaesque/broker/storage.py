@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 from uuid import UUID, uuid4
+from weakref import WeakKeyDictionary
 
 from kafkaesque.broker.config import TopicConfig
 from kafkaesque.broker.disk import Disk
@@ -36,6 +37,12 @@ _FEW_PARTITIONS = 100
 _SPARE_DESCRIPTORS = 64
 _REVIVAL_SECONDS = 1.0
 _REVIVED_AT_ONCE = 4
+_LONG_SECONDS = 1.0
+_REST = 10
+_LONGEST_REST_SECONDS = 30.0
+"""After an attempt that took long and came to nothing, so many times as long: a large log that
+stays damaged is not read from the disk again and again.
+"""
 
 
 class Storage(Protocol):
@@ -162,6 +169,7 @@ class DiskStorage:
         self._on_disk = self._strays.on_disk
         self._partitions: dict[TopicPartition, Partition] = {}
         self._reviving: dict[Partition, asyncio.Task[None]] = {}
+        self._resting: WeakKeyDictionary[Partition, float] = WeakKeyDictionary()
         # All at once would take every thread from the partitions that are well.
         self._revivals = asyncio.Semaphore(_REVIVED_AT_ONCE)
         # The checkpoint files are written whole, in threads: without this, one that began earlier
@@ -471,8 +479,9 @@ class DiskStorage:
         """Try to bring partitions back that a failed flush took offline, or a start. Each by
         itself: one whose disk hangs is not waited for for long, and holds up no other.
         """
+        now = asyncio.get_running_loop().time()
         for partition in self.offline():
-            if partition not in self._reviving:
+            if partition not in self._reviving and self._resting.get(partition, now) <= now:
                 self._reviving[partition] = asyncio.create_task(self._revive(partition))
         if self._reviving:
             done, _ = await asyncio.wait(self._reviving.values(), timeout=_REVIVAL_SECONDS)
@@ -480,11 +489,16 @@ class DiskStorage:
                 task.result()
 
     async def _revive(self, partition: Partition) -> None:
+        time = asyncio.get_running_loop().time
+        began = time()
         try:
             async with self._revivals:
+                began = time()
                 await partition.reopen()
         except (OSError, KafkaError) as error:
             partition.offline = str(error)
+            if (taken := time() - began) > _LONG_SECONDS:
+                self._resting[partition] = time() + min(_REST * taken, _LONGEST_REST_SECONDS)
         finally:
             del self._reviving[partition]
 

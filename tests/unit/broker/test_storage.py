@@ -12,6 +12,7 @@ from tests.unit.broker.broker_rig import BrokerRig, run
 from kafkaesque.broker import storage as storage_module
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.storage import DiskStorage
 from kafkaesque.broker.topics import Topic
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.types import TopicPartition
@@ -290,6 +291,29 @@ def test_a_partition_whose_revival_hangs_holds_up_no_other(tmp_path: Path) -> No
         hanging()
         await asyncio.gather(first, second)
         assert rig.broker.storage.offline() == []
+
+    run(tmp_path, work)
+
+
+def test_a_partition_that_takes_long_to_find_damaged_is_left_alone_for_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storage_module, "_LONG_SECONDS", -1.0)
+    monkeypatch.setattr(storage_module, "_REST", 1e9)
+
+    async def work(rig: BrokerRig) -> None:
+        partition = await _filled(rig, "orders")
+        await _take_offline(rig, partition)
+        storage = rig.broker.storage
+        assert isinstance(storage, DiskStorage)
+        rig.files.broken["sync"] = f"{partition.name}/"
+        await storage.revive()
+        rig.files.broken.clear()
+        await storage.revive()
+        assert partition.offline is not None
+        storage._resting.clear()
+        await storage.revive()
+        assert partition.offline is None
 
     run(tmp_path, work)
 
