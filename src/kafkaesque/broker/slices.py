@@ -26,8 +26,8 @@ class Slices:
     def __init__(self, clock: Callable[[], float] = perf_counter) -> None:
         self._clock = clock
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._is_scheduled = False
-        self._taken_in = -1.0
+        self._is_taken = False
+        """The slice of this turn, or of the next."""
 
     @property
     def is_busy(self) -> bool:
@@ -39,18 +39,21 @@ class Slices:
         loop = asyncio.get_running_loop()
         mine: asyncio.Future[None] = loop.create_future()
         self._waiting.append(mine)
-        if not self._is_scheduled:
-            self._is_scheduled = True
-            loop.call_soon(self._next, loop)
+        self._take(loop)
         await mine
 
+    def _take(self, loop: asyncio.AbstractEventLoop) -> None:
+        if not self._is_taken:
+            self._is_taken = True
+            loop.call_soon(self._next, loop)
+
     def _next(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Once in each turn: whoever is called here has the slice of the turn that follows."""
         while self._waiting and self._waiting[0].done():
             self._waiting.popleft()
-        if self._waiting:
+        self._is_taken = bool(self._waiting)
+        if self._is_taken:
             self._waiting.popleft().set_result(None)
-        self._is_scheduled = bool(self._waiting)
-        if self._is_scheduled:
             loop.call_soon(self._next, loop)
 
     async def run(self, steps: Generator[None, None, T]) -> T:
@@ -78,12 +81,12 @@ class Slices:
             yield item
 
     async def _begin(self) -> float:
-        """The loop's own time stands still within a turn: one slice in each."""
-        if asyncio.get_running_loop().time() == self._taken_in:
-            await self.turn()
+        """At once, if nobody has had a slice in this turn."""
+        if self._is_taken:
+            return await self._go_on()
+        self._take(asyncio.get_running_loop())
         return self._clock() + SLICE_SECONDS
 
     async def _go_on(self) -> float:
-        self._taken_in = asyncio.get_running_loop().time()
         await self.turn()
         return self._clock() + SLICE_SECONDS
