@@ -203,10 +203,12 @@ class DataDirectory:
         """
         deleted, failure = self._put_aside(partitions)
         self._renamed.update(deleted)
+        # Another thread may rename while this one syncs: only what was there before is covered.
+        renamed = self._renamed.copy()
         self._files.sync_directory(self.path)
         # Not before: a power cut may bring the old name back, and its metadata tells whose it is.
-        self.deleted |= self._renamed
-        self._renamed.clear()
+        self.deleted.update(renamed)
+        self._renamed.difference_update(renamed)
         if failure is not None:
             raise failure
         return deleted

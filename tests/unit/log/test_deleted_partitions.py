@@ -120,6 +120,28 @@ def test_a_partition_whose_new_name_is_not_durable_keeps_what_tells_whose_it_is(
     assert deleted_names(files) == []
 
 
+def test_a_rename_that_another_sync_came_too_early_for_is_not_taken_for_durable() -> None:
+    """Strays are removed in one thread while a topic is deleted in another."""
+    files = FailingFiles()
+    directory = directory_with(files, MANY[:2])
+    first, second = MANY[:2]
+
+    def sync_late(operation: str, path: str) -> bool:
+        if operation == "sync_directory":
+            # The disk has done the first one's by now; the second's fails.
+            files.fails = lambda operation, path: operation == "sync_directory"
+            with pytest.raises(OSError, match="Input/output error"):
+                directory.delete_partitions([second])
+            files.fails = lambda operation, path: False
+        return False
+
+    files.fails = sync_late
+    [aside] = directory.delete_partitions([first])
+    assert directory.deleted == {aside}
+    directory.delete_partitions([second])
+    assert len(directory.deleted) == 2
+
+
 def test_a_directory_that_cannot_be_removed_does_not_keep_the_others_and_is_tried_again() -> None:
     files = FailingFiles()
     directory = directory_with(files, MANY)
