@@ -12,8 +12,8 @@ from tests.simulation.cures import CURES
 from tests.simulation.cures.cure import Cure, without
 from tests.simulation.cures.lost import LOST
 from tests.simulation.cures.stuck import STUCK
-from tests.simulation.draw import LONG_NAME
-from tests.simulation.plan import Crash, Plan, Step
+from tests.simulation.draw import LONG_NAME, SETTINGS
+from tests.simulation.plan import Crash, Fault, Plan, Step
 from tests.simulation.world import World
 
 
@@ -65,6 +65,23 @@ def test_producer_ids_from_0_are_found() -> None:
     steps = (Step(0.1, "idempotent-0", "begin"), Step(2.0, "idempotent-1", "begin"))
     plan = _plan(steps, in_memory=True, crashes=(Crash(1.0, "stop"),))
     _assert_found("producer-ids-begin-anywhere", plan)
+
+
+def test_a_swap_that_is_left_to_the_next_start_is_found() -> None:
+    settings = (
+        ("cleanup.policy", "compact,delete"),
+        ("retention.bytes", "100"),
+        ("write.caching", "false"),
+    )
+    steps = (
+        Step(0.905, "admin-4", "create", ("t4", 1, settings)),
+        Step(1.974, "producer-2", "produce", ("t4", 2, 2, 3, 400, -1, 0)),
+        Step(2.673, "producer-2", "produce", ("t4", 2, 2, 1, 400, -1, 0)),
+        Step(2.866, "producer-0", "produce", ("t4", 2, 2, 3, 400, -1, 0)),
+    )
+    faults = (Fault(2.919, 11.919, "eio", ("remove",), "/t4-", 1000),)
+    plan = Plan(2, False, False, tuple(SETTINGS.items()), steps, faults, ())
+    _assert_found("swaps-finished-later", plan)
 
 
 def _assert_found(name: str, plan: Plan) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from kafkaesque.broker.compactors import CompactionError, Compactor, Done, SwapError, Work
+from kafkaesque.broker.compactors import CompactionError, Compactor, Done, Work
 from kafkaesque.broker.config import Config
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.storage import Storage
@@ -199,9 +199,6 @@ class Cleaner:
             else:
                 await self._storage.note_cleaned(partition, done.cleaned_to)
                 self._succeeded(partition, done, began_ms)
-        except SwapError as error:
-            self._failed(partition, error)
-            self._history(partition).retry_at_ms = NEVER_MS
         except Exception as error:
             if not self._is_stopping:
                 self._failed(partition, error)
@@ -256,7 +253,7 @@ class Cleaner:
         history.failures += 1
         history.error = str(error) or repr(error)
         self._try_later(partition)
-        is_expected = isinstance(error, CompactionError | SwapError | KafkaError | OSError)
+        is_expected = isinstance(error, CompactionError | KafkaError | OSError)
         logger.error(
             "%s was not compacted: %s",
             partition.name,

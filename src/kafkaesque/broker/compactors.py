@@ -45,13 +45,6 @@ class CompactionError(Exception):
     """A pass came to nothing; it may be tried again."""
 
 
-class SwapError(Exception):
-    """The disk failed while segments changed places: leave this log alone until the next start."""
-
-    def __str__(self) -> str:
-        return f"{super().__str__()}: it is left alone until the next start"
-
-
 @dataclass(slots=True)
 class Work:
     """A pass over one partition, as it was when the pass began."""
@@ -110,6 +103,9 @@ class DiskCompactor:
         self._runner = runner
 
     async def compact(self, work: Work) -> Done | None:
+        if work.partition.log.unfinished_swap is not None:
+            await self._storage.finish_swap(work.partition)
+            return None
         is_in_place = False
         request = _request(self._storage.path, work)
         try:
@@ -130,11 +126,8 @@ class DiskCompactor:
         for cleaned in result.segments:
             if work.is_void:
                 return False
-            try:
-                if not await self._storage.swap(work.partition, work.take(cleaned), cleaned):
-                    return False
-            except KafkaError as error:
-                raise SwapError(error.message) from error
+            if not await self._storage.swap(work.partition, work.take(cleaned), cleaned):
+                return False
         return True
 
     def stop(self) -> None:

@@ -26,7 +26,7 @@ from kafkaesque.broker.partition_transactions import OpenTransaction, PartitionT
 from kafkaesque.broker.producers import Producers
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.log import Flush, Log, Segment, Slice
-from kafkaesque.log.store import Cleaned
+from kafkaesque.log.store import Cleaned, Swap
 from kafkaesque.records.batch import (
     HEADER_SIZE,
     NO_TIMESTAMP,
@@ -241,9 +241,13 @@ class Partition:
 
     def removable(self, log_start_offset: int) -> list[Segment]:
         """Segments that a log start leaves behind, oldest first: storage.py removes them once it
-        is durable, and then says so.
+        is durable, and then says so. Not those of an unfinished swap, nor those after it: which
+        files are whose is open until it is finished.
         """
-        return [each for each in self._removable if each.next_offset <= log_start_offset]
+        if swap := self.log.unfinished_swap:
+            log_start_offset = min(log_start_offset, swap.new.base_offset)
+        removable = [each for each in self._removable if each.next_offset <= log_start_offset]
+        return sorted(removable, key=lambda segment: segment.base_offset)
 
     def removed(self, segment: Segment) -> None:
         self._removable.remove(segment)
@@ -273,26 +277,42 @@ class Partition:
 
         False: they are not there any more, or the partition is not. `old` is emptied: the last to
         hold a file waits for its end, and that must not be the loop. Raises OSError when the disk
-        fails and all is as before, KafkaError when that is not sure: the log then reads the old
-        segments until the next start, which may find the new.
+        fails: the log then reads the old segments until `finish_swap`, or for good.
         """
+        if self._maintenance.locked():
+            # Under repair. It may hang, and whoever calls this holds up all others.
+            return False
         async with self._maintenance:
             swap = self.log.swap(old, cleaned) if self.offline is None else None
             if swap is None:
                 return False
-            try:
-                await self._disk.run(swap.run)
-            except OSError as error:
-                if swap.is_undone:
-                    raise
-                raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
+            await self._disk.run(swap.run)
             if self.is_closed:
                 return False
-            # Also if a flush has failed meanwhile: these segments were durable long before.
-            self.log.end_swap(swap)
             old.clear()
-            await self._disk.run(swap.forget_old)
+            await self._end_swap(swap)
         return True
+
+    async def finish_swap(self) -> None:
+        """Complete or undo what the disk has broken off, if there is such a swap. Raises OSError
+        while the disk still fails.
+        """
+        if self._maintenance.locked():
+            return
+        async with self._maintenance:
+            swap = self.log.unfinished_swap
+            if swap is None or self.is_closed:
+                return
+            await self._disk.run(swap.finish)
+            if not (swap.is_undone or self.is_closed):
+                await self._end_swap(swap)
+
+    async def _end_swap(self, swap: Swap) -> None:
+        # Also if a flush has failed meanwhile: these segments were durable long before.
+        self.log.end_swap(swap)
+        # All that the new segment has may lie before the log start by now.
+        self._raise_start(partial(self.log.delete_before, self.log.log_start_offset))
+        await self._disk.run(swap.forget_old)
 
     async def reopen(self) -> None:
         """After a failed flush: drop what was never acknowledged, scan again, come back. Raises

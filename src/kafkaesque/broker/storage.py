@@ -427,12 +427,19 @@ class DiskStorage:
 
     def _has_raised_start(self, partition: Partition) -> bool:
         start = partition.log.log_start_offset
-        return start > self.durable_log_start(partition) or bool(partition.removable(start))
+        has_left_segments = partition.log.unfinished_swap or partition.removable(start)
+        return start > self.durable_log_start(partition) or bool(has_left_segments)
 
     def durable_log_start(self, partition: Partition) -> int:
         return self._directory.log_start_offsets.get(partition.name, 0)
 
     async def _remove_segments(self, partition: Partition, start: int) -> None:
+        try:
+            if partition.log.unfinished_swap is not None:
+                await partition.finish_swap()
+        except OSError as error:
+            # What is older than the segments that it replaces can go all the same.
+            logger.error("%s keeps compacted segments for now: %s", partition.name, error)
         for segment in partition.removable(start):
             try:
                 await self._disk.run(partial(partition.log.remove_segments, [segment]))
@@ -458,6 +465,11 @@ class DiskStorage:
         """
         async with self._checkpoints:
             return await partition.swap(old, cleaned)
+
+    async def finish_swap(self, partition: Partition) -> None:
+        """See `Partition.finish_swap`."""
+        async with self._checkpoints:
+            await partition.finish_swap()
 
     async def forget_aborted(self, partition: Partition, markers: Collection[int]) -> None:
         """Forget aborted transactions for good, before compaction removes their markers.

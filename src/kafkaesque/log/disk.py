@@ -51,6 +51,7 @@ class DiskSegments:
         self._unsynced_directories: list[str] = []
         self._unsynced_indexes: list[str] = []
         self._checkpoint: DiskCheckpoint | None = None
+        self._swap: Swap | None = None
         self._is_founded = True
 
     def mark_new(self, metadata: str, content: bytes) -> None:
@@ -218,6 +219,7 @@ class DiskSegments:
             if isinstance(segment, DiskSegment):
                 segment.files.forget()
         self._begin(offset, config)
+        self._swap = None
         self._detached = []
         self._unsynced_sealed = {}
         self._unsynced_indexes = []
@@ -244,12 +246,17 @@ class DiskSegments:
         removed = set(map(id, segments))
         self._detached = [segment for segment in self._detached if id(segment) not in removed]
 
+    @property
+    def unfinished_swap(self) -> Swap | None:
+        return None if self._swap is None or self._swap.is_undone else self._swap
+
     def swap(self, old: Sequence[Segment], cleaned: Cleaned) -> Swap:
         replaced = [segment for segment in old if isinstance(segment, SealedSegment)]
         latest = cleaned.max_timestamp, cleaned.offset_of_max_timestamp
         files = self._place(cleaned.base_offset)
         new = SealedSegment(files, cleaned.next_offset, cleaned.size, latest)
-        return Swap(self._files, self.directory, replaced, new)
+        self._swap = Swap(self._files, self.directory, replaced, new)
+        return self._swap
 
     def replace(self, old: Sequence[Segment], new: Segment) -> None:
         assert isinstance(new, SealedSegment)
@@ -257,6 +264,7 @@ class DiskSegments:
         kept = [segment for segment in self.segments if id(segment) not in gone]
         kept.insert(bisect_right(kept, new.base_offset, key=lambda s: s.base_offset), new)
         self.segments = kept
+        self._swap = None
         self._link()
 
     def remove_cleaned(self) -> None:

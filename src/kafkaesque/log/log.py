@@ -300,16 +300,24 @@ class Log:
     def swap(self, old: Sequence[Segment], cleaned: Cleaned) -> Swap | None:
         """A job that puts a compacted segment in the place of those that it was made of.
 
-        Let nobody remove segments until it has ended. None: they are not all there any more.
+        Let nobody remove segments until it has ended. None: they are not all there any more, or
+        another swap is unfinished.
         """
+        if self.unfinished_swap is not None:
+            return None
         number = self._segment_number(old[0].base_offset)
         there = self.sealed[number : number + len(old)]
         if len(there) != len(old) or not all(map(is_, there, old)):
             return None
         return self._store.swap(old, cleaned)
 
+    @property
+    def unfinished_swap(self) -> Swap | None:
+        """One that is under way, or that a failing disk has broken off: `finish` it."""
+        return self._store.unfinished_swap
+
     def end_swap(self, swap: Swap) -> None:
-        """Its `run` has returned: read the new segment from now on."""
+        """It is completed: read the new segment from now on."""
         self.replace(swap.old, swap.new)
 
     def replace(self, old: Sequence[Segment], new: Segment) -> None:

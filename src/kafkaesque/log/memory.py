@@ -202,6 +202,10 @@ class MemorySegments:
     def remove(self, segments: Sequence[Segment]) -> None:
         pass
 
+    @property
+    def unfinished_swap(self) -> Swap | None:
+        return None
+
     def swap(self, old: Sequence[Segment], cleaned: Cleaned) -> Swap:
         raise NotImplementedError("memory has no files to swap")
 

@@ -105,10 +105,13 @@ class Swap(Protocol):
 
     @property
     def is_undone(self) -> bool:
-        """After `run` has raised: whether all is as it was before."""
+        """After `run` has raised, or `finish` has returned: whether all is as it was before."""
 
     def run(self) -> None:
         """For a thread. Raises OSError."""
+
+    def finish(self) -> None:
+        """After `run` has raised: complete or undo it. For a thread. Raises OSError: try again."""
 
     def forget_old(self) -> None:
         """Let go of the old segments. For a thread."""
@@ -131,6 +134,10 @@ class Store(Protocol):
 
     @property
     def active(self) -> Active: ...
+
+    @property
+    def unfinished_swap(self) -> Swap | None:
+        """One that has not come to its end, because it is under way or the disk has failed."""
 
     def open(
         self, config: LogConfig, log_start_offset: int, recovery_point: int | None, clean: bool

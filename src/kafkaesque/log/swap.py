@@ -29,7 +29,8 @@ class Swap:
 
     Nobody else may remove segments of this log while it runs. If `run` raises, the log goes on with
     the old ones, whose files it holds: whichever the disk has then, a start finds the same records.
-    Only where it `is_undone`, for sure, may another be begun before that.
+    Unless it `is_undone` then, for sure, it is unfinished: until `finish` has returned, no other is
+    begun, and no old segment counts as removed.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class Swap:
         self.old = list(old)
         self.new = new
         self.is_undone = False
+        self._is_decided = False
         self._files = files
         self._directory = directory
         self._bases = [segment.base_offset for segment in old]
@@ -52,7 +54,15 @@ class Swap:
         except OSError:
             self._undo()
             raise
-        complete(self._files, self._directory, self.new.base_offset, self._bases)
+        self._is_decided = True
+        self.finish()
+
+    def finish(self) -> None:
+        """Complete it if it is decided, else undo it. For a thread. Raises OSError: try again."""
+        if self._is_decided:
+            complete(self._files, self._directory, self.new.base_offset, self._bases)
+        else:
+            self._undo()
 
     def _decide(self) -> None:
         for suffixes in (_INDEXES, (LOG,)):
@@ -84,10 +94,14 @@ def complete(files: Files, directory: str, base_offset: int, replaced: Iterable[
     others = [base for base in replaced if base != base_offset]
     remove(files, (f"{directory}/{base:020d}{suffix}" for base in others for suffix in SUFFIXES))
     for suffix in _INDEXES:
-        if files.exists(stem + suffix + SWAP):
-            files.rename(stem + suffix + SWAP, stem + suffix)
+        _rename_if_there(files, stem + suffix + SWAP, stem + suffix)
     files.sync_directory(directory)
-    files.rename(stem + LOG + SWAP, stem + LOG)
+    _rename_if_there(files, stem + LOG + SWAP, stem + LOG)
+
+
+def _rename_if_there(files: Files, path: str, renamed: str) -> None:
+    if files.exists(path):
+        files.rename(path, renamed)
 
 
 def finish_swaps(files: Files, directory: str, names: Iterable[str]) -> bool:

@@ -5,11 +5,12 @@ from collections.abc import Callable, Sequence
 from tests.simulation.cures.cure import Change, Cure
 
 from kafkaesque.broker.cleaner import Cleaner
-from kafkaesque.broker.compactors import CompactionError, FilesInSlices, SwapError
+from kafkaesque.broker.compactors import CompactionError, FilesInSlices
 from kafkaesque.broker.partition import Partition
 from kafkaesque.errors import KafkaError
 from kafkaesque.log.compact import Request, Result, compact
 from kafkaesque.log.compaction import Compaction, _times
+from kafkaesque.log.store import Segment
 from kafkaesque.records.batch import BatchHeader
 from kafkaesque.records.record import MAX_TIMESTAMP
 from kafkaesque.types import Buffer
@@ -56,7 +57,7 @@ async def _clean_unless_surprised(self: Cleaner, partition: Partition) -> None:
         else:
             await self._storage.note_cleaned(partition, done.cleaned_to)
             self._succeeded(partition, done, began_ms)
-    except (CompactionError, SwapError, KafkaError, OSError) as error:
+    except (CompactionError, KafkaError, OSError) as error:
         if not self._is_stopping:
             self._failed(partition, error)
 
@@ -71,7 +72,23 @@ async def _run_as_a_child_does(
         raise CompactionError(str(error)) from error
 
 
+async def _leave_swap_to_the_next_start(self: Partition) -> None:
+    pass
+
+
+def _removable_whatever_is_unfinished(self: Partition, log_start_offset: int) -> list[Segment]:
+    return [each for each in self._removable if each.next_offset <= log_start_offset]
+
+
 COMPACTION = (
+    Cure(
+        "swaps-finished-later",
+        "has not removed",
+        lambda: [
+            Change(Partition, "finish_swap", _leave_swap_to_the_next_start),
+            Change(Partition, "removable", _removable_whatever_is_unfinished),
+        ],
+    ),
     Cure(
         "delete-horizon-within-64-bits",
         "a traceback in the log: .* was not compacted",

@@ -429,10 +429,12 @@ def test_the_cleaner_has_metrics(rig: Rig) -> None:
 class OnceFailingFiles(OsFiles):
     """The first segment that is about to be swapped in is not."""
 
-    has_failed = False
+    def __init__(self, ending: str) -> None:
+        self.ending = ending
+        self.has_failed = False
 
     def rename(self, old: str, new: str) -> None:
-        if old.endswith(".log.cleaned") and not self.has_failed:
+        if old.endswith(self.ending) and not self.has_failed:
             self.has_failed = True
             raise OSError(errno.EIO, "Input/output error")
         super().rename(old, new)
@@ -442,7 +444,7 @@ def test_a_swap_that_was_undone_is_tried_again(on_disk: Rig) -> None:
     async def story() -> None:
         rig = on_disk
         config = BrokerConfig((), rig.data_dir, {"log.cleaner.backoff.ms": str(HOUR_MS)})
-        rig.broker = await Broker.open(config, lambda: rig.now_ms, OnceFailingFiles())
+        rig.broker = await Broker.open(config, lambda: rig.now_ms, OnceFailingFiles(".log.cleaned"))
         partition = await rig.topic()
         await rig.fill(partition)
         await rig.broker.cleaner.clean()
@@ -451,6 +453,29 @@ def test_a_swap_that_was_undone_is_tried_again(on_disk: Rig) -> None:
         time_passes(HOUR_MS)
         await rig.broker.cleaner.clean()
         assert rig.state(partition).runs == 1
+        await rig.broker.close()
+
+    run(story)
+
+
+def test_a_swap_that_was_decided_is_finished_before_the_next_pass(on_disk: Rig) -> None:
+    async def story() -> None:
+        rig = on_disk
+        config = BrokerConfig((), rig.data_dir, {"log.cleaner.backoff.ms": str(HOUR_MS)})
+        rig.broker = await Broker.open(config, lambda: rig.now_ms, OnceFailingFiles(".log.swap"))
+        partition = await rig.topic()
+        await rig.fill(partition)
+        await rig.broker.cleaner.clean()
+        assert rig.state(partition).failures == 1
+        assert partition.log.unfinished_swap is not None
+        time_passes(HOUR_MS)
+        await rig.broker.cleaner.clean()
+        assert partition.log.unfinished_swap is None
+        assert rig.leftovers() == []
+        time_passes(2 * HOUR_MS)
+        await rig.broker.cleaner.clean()
+        state = rig.state(partition)
+        assert (state.runs, state.failures) == (1, 1)
         await rig.broker.close()
 
     run(story)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.held_disk import settled
 from tests.unit.broker.broker_rig import BrokerRig, run
+from tests.unit.log.logs import NOW
 
 from kafkaesque.broker import storage as storage_module
 from kafkaesque.broker.broker import Broker
@@ -15,6 +16,8 @@ from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.storage import DiskStorage
 from kafkaesque.broker.topics import Topic
 from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.log.store import Cleaned
+from kafkaesque.records.batch import Record, new_batch
 from kafkaesque.types import TopicPartition
 
 SMALL = {"segment_bytes": "1024"}
@@ -275,6 +278,98 @@ def test_a_log_is_not_repaired_while_compacted_segments_change_places_in_it(tmp_
     run(tmp_path, work)
 
 
+async def _with_unfinished_swap(rig: BrokerRig, first_key: bytes = b"key") -> Partition:
+    topic = await rig.topic("table", 1, **SMALL, cleanup_policy="compact,delete")
+    partition = topic.partition(0)
+    partition.append(memoryview(new_batch([Record(0, NOW, first_key, b"v" * 1000)])))
+    await rig.fill(partition)
+    await rig.broker.storage.checkpoint()
+    rig.files.broken["remove"] = f"table-0/{2:020d}.log"
+    await rig.broker.cleaner.clean()
+    assert partition.log.unfinished_swap is not None
+    return partition
+
+
+def _swapped_files(rig: BrokerRig) -> list[str]:
+    return [path.name for path in rig.data_dir.glob("table-0/*.swap")]
+
+
+def test_segments_of_an_unfinished_swap_are_removed_when_it_is_finished(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        partition = await _with_unfinished_swap(rig)
+        await rig.fill(partition, batches=3)
+        before = _segments(rig, "table")
+        partition.delete_records(-1)
+        await rig.broker.storage.checkpoint_log_starts()
+        assert _segments(rig, "table") == before
+        rig.files.broken.clear()
+        await rig.broker.storage.checkpoint_log_starts()
+        assert _segments(rig, "table") == 1
+        assert _swapped_files(rig) == []
+        assert partition.removable(partition.high_watermark) == []
+
+    run(tmp_path, work)
+
+
+def test_segments_go_oldest_first_also_after_an_unfinished_swap(tmp_path: Path) -> None:
+    """Else a power cut could leave a hole."""
+
+    async def work(rig: BrokerRig) -> None:
+        partition = await _with_unfinished_swap(rig)
+        await rig.fill(partition, batches=3)
+        partition.delete_records(-1)
+        rig.files.broken.clear()
+        await partition.finish_swap()
+        bases = [segment.base_offset for segment in partition.removable(partition.high_watermark)]
+        assert bases == sorted(bases)
+        assert bases.count(0) == 2
+
+    run(tmp_path, work)
+
+
+def test_what_is_older_than_an_unfinished_swap_is_removed(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        partition = await _with_unfinished_swap(rig, b"last of its key")
+        before = _segments(rig, "table")
+        partition.delete_records(-1)
+        await rig.broker.storage.checkpoint_log_starts()
+        assert partition.log.unfinished_swap is not None
+        assert _segments(rig, "table") == before - 1
+        assert not (rig.data_dir / "table-0" / f"{0:020d}.log").exists()
+
+    run(tmp_path, work)
+
+
+def test_an_unfinished_swap_is_finished_though_nothing_is_removed(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        partition = await _with_unfinished_swap(rig)
+        before = len(partition.log.sealed)
+        rig.files.broken.clear()
+        await rig.broker.storage.checkpoint_log_starts()
+        assert len(partition.log.sealed) < before
+        assert _segments(rig, "table") == len(partition.log.sealed) + 1
+        assert _swapped_files(rig) == []
+        await rig.reopen()
+        again = rig.broker.topics.named("table").partition(0)
+        assert again.high_watermark == partition.high_watermark
+
+    run(tmp_path, work)
+
+
+def test_an_unfinished_swap_does_not_touch_a_topic_of_the_same_name(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        partition = await _with_unfinished_swap(rig)
+        rig.files.broken.clear()
+        await rig.broker.delete_topic(rig.broker.topics.named("table"))
+        await _filled(rig, "table")
+        before = _segments(rig, "table")
+        await partition.finish_swap()
+        await rig.broker.storage.checkpoint_log_starts()
+        assert _segments(rig, "table") == before
+
+    run(tmp_path, work)
+
+
 def test_a_partition_whose_revival_hangs_holds_up_no_other(tmp_path: Path) -> None:
     async def work(rig: BrokerRig) -> None:
         hung, other = await _filled(rig, "hung"), await _filled(rig, "other")
@@ -314,6 +409,28 @@ def test_a_partition_that_takes_long_to_find_damaged_is_left_alone_for_a_while(
         storage._resting.clear()
         await storage.revive()
         assert partition.offline is None
+
+    run(tmp_path, work)
+
+
+def test_a_swap_does_not_wait_for_a_repair_that_hangs(tmp_path: Path) -> None:
+    """Whoever swaps holds the checkpoints, and with them what every deletion needs."""
+
+    async def work(rig: BrokerRig) -> None:
+        hung, other = await _filled(rig, "hung"), await _filled(rig, "other")
+        await _take_offline(rig, hung)
+        rig.disk.is_held = True
+        reviving = asyncio.ensure_future(rig.broker.storage.revive())
+        await settled()
+        hanging = rig.disk.hold_back()
+        rig.disk.is_held = False
+        storage = rig.broker.storage
+        assert isinstance(storage, DiskStorage)
+        async with asyncio.timeout(60):
+            assert not await storage.swap(hung, [], Cleaned(0, 0, 0, 0, 0))
+            await storage.delete([other])
+        hanging()
+        await reviving
 
     run(tmp_path, work)
 

@@ -2,6 +2,7 @@
 
 import errno
 import os
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -177,6 +178,14 @@ class FailingFiles(ForgettingFiles):
         super().sync_directory(path)
 
 
+def failing_disk() -> FailingFiles:
+    files = FailingFiles()
+    for path, parent in (("/data", "/"), (DIRECTORY, "/data")):
+        files.make_directory(path)
+        files.sync_directory(parent)
+    return files
+
+
 FAILURES = [
     *(("rename", number) for number in range(1, 7)),
     *(("sync", number) for number in range(1, 4)),
@@ -190,10 +199,7 @@ UNDONE = [("rename", 1), ("rename", 2), ("rename", 3), ("sync", 1), ("sync", 2)]
 def test_a_swap_that_fails_leaves_a_log_that_reads_on_and_a_start_finds_all_of_it(
     failure: tuple[str, int],
 ) -> None:
-    files = FailingFiles()
-    for path, parent in (("/data", "/"), (DIRECTORY, "/data")):
-        files.make_directory(path)
-        files.sync_directory(parent)
+    files = failing_disk()
     log = written(files)
     result = cleaned(log, files)
     before = pairs(log)
@@ -221,12 +227,57 @@ def test_a_swap_that_fails_leaves_a_log_that_reads_on_and_a_start_finds_all_of_i
     assert leftovers(files) == []
 
 
+@pytest.mark.parametrize("again", [*FAILURES, ("", 0)])
+@pytest.mark.parametrize("failure", [each for each in FAILURES if each not in UNDONE])
+def test_a_swap_that_was_decided_is_finished_from_wherever_it_failed(
+    failure: tuple[str, int], again: tuple[str, int]
+) -> None:
+    files = failing_disk()
+    log = written(files)
+    result = cleaned(log, files)
+    swap = log.swap(made_of(log, result), result.segments[0])
+    assert swap is not None
+    files.fails_at = failure
+    with pytest.raises(OSError, match="Input/output error"):
+        swap.run()
+    assert log.unfinished_swap is swap
+    assert log.swap(swap.old, result.segments[0]) is None
+    files.fails_at = again
+    with suppress(OSError):
+        swap.finish()
+    for seed in range(3):
+        assert pairs(open_log(files.cut(Random(seed)), CONFIG, recovery_point=50)) == LEFT
+    files.fails_at = ("", 0)
+    swap.finish()
+    log.end_swap(swap)
+    assert log.unfinished_swap is None
+    swap.forget_old()
+    assert pairs(log) == LEFT
+    assert leftovers(files) == []
+    assert pairs(open_log(files.kill(), CONFIG)) == LEFT
+
+
+def test_a_log_that_begins_anew_has_no_use_for_an_unfinished_swap() -> None:
+    files = failing_disk()
+    log = written(files)
+    result = cleaned(log, files)
+    swap = log.swap(made_of(log, result), result.segments[0])
+    assert swap is not None
+    files.fails_at = ("remove", 1)
+    with pytest.raises(OSError, match="Input/output error"):
+        swap.run()
+    files.fails_at = ("", 0)
+    keyed(log, ("new", "x"))
+    log.delete_before(log.end_offset)
+    log.recover_from_failed_flush()
+    assert log.unfinished_swap is None
+    assert leftovers(files) == []
+    assert log.log_start_offset == log.end_offset == 51
+
+
 @pytest.mark.parametrize("renames", [1, 2, 3])
-def test_a_swap_whose_undoing_fails_too_is_left_to_the_next_start(renames: int) -> None:
-    files = FailingFiles()
-    for path, parent in (("/data", "/"), (DIRECTORY, "/data")):
-        files.make_directory(path)
-        files.sync_directory(parent)
+def test_a_swap_whose_undoing_fails_too_is_undone_later_or_by_the_next_start(renames: int) -> None:
+    files = failing_disk()
     log = written(files)
     result = cleaned(log, files)
     swap = log.swap(made_of(log, result), result.segments[0])
@@ -239,6 +290,13 @@ def test_a_swap_whose_undoing_fails_too_is_left_to_the_next_start(renames: int) 
     assert len(pairs(log)) == 50
     for seed in range(10):
         assert pairs(open_log(files.cut(Random(seed)), CONFIG, recovery_point=50))[-10:] == LEFT
+    assert log.unfinished_swap is swap
+    swap.finish()
+    assert swap.is_undone
+    assert log.unfinished_swap is None
+    assert leftovers(files) == []
+    swap_in(log, cleaned(log, files))
+    assert pairs(log) == LEFT
 
 
 def test_old_files_are_closed_when_the_last_reader_has_gone(tmp_path: Path) -> None:
