@@ -193,9 +193,12 @@ def test_a_fast_topic_is_drawn_at_most_ten_times_a_second(
                 const observer = new MutationObserver(() => (drawn += 1));
                 const what = {attributes: true, childList: true, subtree: true};
                 observer.observe(document.querySelector(".k-tail"), what);
-                await new Promise((done) => setTimeout(done, 3000));
+                const took = () => (performance.now() - began) / 1000;
+                while (took() < 3 || (drawn < 2 && took() < 60)) {
+                    await new Promise((done) => setTimeout(done, 100));
+                }
                 observer.disconnect();
-                return [drawn, (performance.now() - began) / 1000];
+                return [drawn, took()];
             }"""
         )
         # What a busy browser has put off for a second or two is drawn besides.
