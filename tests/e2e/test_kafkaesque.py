@@ -294,3 +294,23 @@ def test_a_consumer_keeps_its_position(k: Kafkaesque) -> None:
 def test_options_that_make_no_sense_are_refused(options: dict[str, Any], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         Kafkaesque(**options)
+
+
+def test_a_topic_tells_which_of_its_partitions_is_offline(tmp_path: Path) -> None:
+    """And the others are there."""
+    with Kafkaesque(tmp_path) as k:
+        k.create("t", partitions=2)
+        for partition in range(2):
+            k.put("t", partition, partition=partition)
+    (tmp_path / ".kafka_cleanshutdown").unlink()
+    segment = tmp_path / "t-1" / f"{0:020}.log"
+    segment.rename(tmp_path / "aside")
+    segment.mkdir()
+    with Kafkaesque(tmp_path) as k:
+        topic = k.topic("t")
+        assert repr(topic) == "<Topic t: 0: offset 0, 1: offline>"
+        assert "topic t: 0: offset 0, 1: offline" in repr(k)
+        assert (topic.partitions, topic[0, 0:]) == (2, [0])
+        with pytest.raises(KafkaError) as told:
+            len(topic)
+        assert _code(told) is ErrorCode.KAFKA_STORAGE_ERROR

@@ -1,4 +1,5 @@
 """How far each group is behind: the high watermark of a partition minus what the group committed.
+A partition that is offline is left out: nobody knows where it ends.
 
 At most MAX_LINES lines: who scrapes must not stop the loop, and thousands of groups are no news to
 anybody. Those left out are counted. Above: server.py. Below: coordinator.py, topics.py, metrics.py.
@@ -48,7 +49,9 @@ def _high_watermark(broker: "Broker", place: TopicPartition) -> int | None:
     if place.topic not in broker.topics:
         return None
     partitions = broker.topics.named(place.topic).partitions
-    return partitions[place.partition].high_watermark if place.partition < len(partitions) else None
+    if place.partition >= len(partitions) or partitions[place.partition].offline is not None:
+        return None
+    return partitions[place.partition].high_watermark
 
 
 def _labels(group_id: str, place: TopicPartition) -> str:

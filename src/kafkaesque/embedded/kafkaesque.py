@@ -18,6 +18,7 @@ from typing import Any, ParamSpec, Self, TypeVar, overload
 
 from kafkaesque.broker.apis import APIS, Api
 from kafkaesque.broker.config import BrokerConfig
+from kafkaesque.broker.partition import Partition
 from kafkaesque.embedded.bounds import Bounds
 from kafkaesque.embedded.group import ConsumerGroup
 from kafkaesque.embedded.members import Members, bury_members
@@ -29,7 +30,6 @@ from kafkaesque.embedded.values import Key, encode_key, encode_value
 from kafkaesque.event import Event
 from kafkaesque.protocol.messages import PRODUCE
 from kafkaesque.records.murmur2 import partition_for_key
-from kafkaesque.types import TopicPartition
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -227,14 +227,20 @@ class Kafkaesque:
     def _spans(self, topic: str) -> list[Span]:
         return self._call(self._node.spans, topic)
 
+    def _span(self, topic: str, partition: int | None) -> Span:
+        return self._call(self._node.span, topic, partition)
+
+    def _partition_count(self, topic: str) -> int:
+        return self._call(self._node.partition_count, topic)
+
+    def _shown_partitions(self, topic: str) -> str:
+        async def shown() -> str:
+            return _shown(self._node.broker.topics.named(topic).partitions)
+
+        return self._call(shown)
+
     def _events(self, topic: str, start: int, end: int, partition: int) -> list[Event]:
         return self._call(self._node.events, topic, start, end, partition)
-
-    def _partition(self, topic: str, partition: int | None) -> TopicPartition:
-        async def name() -> TopicPartition:
-            return self._node.find(topic, partition).name
-
-        return self._call(name)
 
     async def _members(self, name: str, topics: frozenset[str] | None) -> Members:
         members = self._groups.get(name)
@@ -250,11 +256,7 @@ class Kafkaesque:
 
     async def _lines(self) -> list[str]:
         """Topics with their partitions and offsets, groups with their members and positions."""
-        lines = []
-        for topic in self._node.topics():
-            spans = [span_of(partition) for partition in topic.partitions]
-            shown = [f"{s.name.partition}: {describe_span(s.start, s.end)}" for s in spans]
-            lines.append(f"topic {topic.name}: {', '.join(shown)}")
+        lines = [f"topic {each.name}: {_shown(each.partitions)}" for each in self._node.topics()]
         table = self._node.broker.coordinator.table
         for group_id in table.group_ids():
             committed = table.offsets.of_group(group_id)
@@ -264,6 +266,17 @@ class Kafkaesque:
             shown.append(f"members {', '.join(members)}" if members else "no members")
             lines.append(f"group {group_id}: {', '.join(shown)}")
         return lines
+
+
+def _shown(partitions: Iterable[Partition]) -> str:
+    return ", ".join(f"{each.name.partition}: {_shown_span(each)}" for each in partitions)
+
+
+def _shown_span(partition: Partition) -> str:
+    if partition.offline is not None:
+        return "offline"
+    span = span_of(partition)
+    return describe_span(span.start, span.end)
 
 
 def _close(thread: BrokerThread, groups: dict[str, Members]) -> None:

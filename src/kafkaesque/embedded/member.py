@@ -128,18 +128,26 @@ class Member:
             self._settled.exception()
 
     async def next(self) -> Event | None:
-        """The next event of its partitions, taken in turns; None where there is none yet."""
+        """The next event of its partitions, taken in turns; None where there is none yet. Raises
+        what keeps a partition from being read when the others have nothing more.
+        """
         while True:
             await self.settled()
             await self._commit()
             generation = self._generation
+            failure: KafkaError | None = None
             for name in tuple(self.partitions):
-                found = await self._read(name)
+                try:
+                    found = await self._read(name)
+                except KafkaError as error:
+                    failure, found = error, None
                 if not self._is_still_in(generation):
                     break  # What is handed out now, another member would hand out again.
                 if found is not None:
                     return self._hand_out(name, found)
             if self._is_still_in(generation):
+                if failure is not None:
+                    raise failure
                 return None
 
     def _is_still_in(self, generation: int) -> bool:
@@ -178,6 +186,8 @@ class Member:
             partition = self._node.find(*name)
         except KafkaError:
             return None  # The topic is gone; the next rebalance will say so.
+        # One that could not be opened looks as if nothing was ever there.
+        partition.check_online()
         offset = self._position(name, partition)
         ahead = self._ahead.get(name, [])
         while ahead and ahead[-1].record.offset < offset:

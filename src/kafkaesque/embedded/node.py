@@ -107,6 +107,8 @@ class Node:
         touched = [topic.partition(where) for where in shares]
         # All of them are made, and so checked, before one is appended.
         made = [self._batches(topic, [events[at] for at in share]) for share in shares.values()]
+        for target in touched:
+            target.check_online()
         offsets = [0] * len(events)
         for target, share, batches in zip(touched, shares.values(), made, strict=True):
             first = target.log.end_offset
@@ -163,6 +165,7 @@ class Node:
     async def event(self, topic: str, n: int, partition: int | None = None) -> Event:
         """The event at offset n; −1 is the latest, and so on back."""
         source = self.find(topic, partition)
+        source.check_online()
         start, end = source.log.log_start_offset, source.high_watermark
         offset = n if n >= 0 else end + n
         if not start <= offset < end:
@@ -187,8 +190,13 @@ class Node:
         return [event_of(source.name, each) for each in found if each.record.offset < end]
 
     async def spans(self, topic: str) -> list[Span]:
-        found = self.broker.topics.named(topic)
-        return [span_of(partition) for partition in found.partitions]
+        return [span_of(partition) for partition in self.broker.topics.named(topic).partitions]
+
+    async def span(self, topic: str, partition: int | None) -> Span:
+        return span_of(self.find(topic, partition))
+
+    async def partition_count(self, topic: str) -> int:
+        return len(self.broker.topics.named(topic).partitions)
 
     async def commit(
         self,
@@ -233,6 +241,8 @@ class Node:
 
 
 def span_of(partition: Partition) -> Span:
+    """Raises KafkaError while the partition is offline: it may not know what it holds."""
+    partition.check_online()
     return Span(partition.name, partition.log.log_start_offset, partition.high_watermark)
 
 

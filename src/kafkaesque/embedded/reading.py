@@ -18,7 +18,10 @@ class Found(NamedTuple):
 
 
 async def page(disk: Disk, partition: Partition, offset: int) -> list[Found]:
-    """Records from `offset` on, of a batch at least; none where nothing is visible there."""
+    """Records from `offset` on, of a batch at least; none where nothing is visible there. Raises
+    KafkaError while the partition is offline.
+    """
+    partition.check_online()
     while offset < partition.high_watermark:
         found = partition.read(offset, _PAGE_BYTES, partition.high_watermark)
         data = found.read_nowait()

@@ -22,7 +22,7 @@ class Topic:
     @property
     def partitions(self) -> int:
         """How many there are."""
-        return len(self._spans())
+        return self._kafkaesque._partition_count(self.name)
 
     def put(self, value: Any, *, key: Key = None, partition: int | None = None) -> int:
         return self._kafkaesque.put(self.name, value, key=key, partition=partition)
@@ -65,17 +65,15 @@ class Topic:
             yield from self._values(span.start, span.end, span.name.partition)
 
     def __repr__(self) -> str:
-        spans = [f"{s.name.partition}: {describe_span(s.start, s.end)}" for s in self._spans()]
-        return f"<Topic {self.name}: {', '.join(spans)}>"
+        return f"<Topic {self.name}: {self._kafkaesque._shown_partitions(self.name)}>"
 
     def _slice(self, wanted: slice, partition: int | None) -> list[Any]:
         if wanted.step not in (None, 1):
             raise ValueError(f"a slice of a topic has no step: {wanted.step}")
-        name = self._kafkaesque._partition(self.name, partition)
-        span = self._spans()[name.partition]
+        span = self._kafkaesque._span(self.name, partition)
         start = _bound(wanted.start, span.start, span.end)
         stop = _bound(wanted.stop, span.end, span.end)
-        return list(self._values(max(start, span.start), min(stop, span.end), name.partition))
+        return list(self._values(max(start, span.start), min(stop, span.end), span.name.partition))
 
     def _values(self, start: int, end: int, partition: int) -> Iterator[Any]:
         while start < end:

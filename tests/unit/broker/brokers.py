@@ -21,7 +21,7 @@ from kafkaesque.log.files import File
 from kafkaesque.protocol.header import RequestHeader
 from kafkaesque.protocol.messages import MESSAGES
 from kafkaesque.records.batch import Record, new_batch
-from kafkaesque.types import Buffer
+from kafkaesque.types import Buffer, TopicPartition
 
 
 class PathFiles(FaultyFiles):
@@ -155,3 +155,23 @@ async def write(partition: Partition, producer_id: int, producer_epoch: int) -> 
     header = partition.append(transactional_batch(producer_id, producer_epoch))
     if waiting := partition.flushed(header.next_offset):
         await waiting
+
+
+def with_unopened(
+    path: Path,
+    partition: TopicPartition,
+    work: Callable[[Broker, Partition, PathFiles], Awaitable[Any]],
+) -> None:
+    """After a kill, let `work` have a broker that could not open this partition. `files.broken`
+    says why: when it is cleared, `storage.revive` brings the partition back.
+    """
+
+    async def with_partition(broker: Broker, files: PathFiles, now: Now) -> None:
+        unopened = broker.topics.named(partition.topic).partition(partition.partition)
+        assert unopened.offline is not None
+        await work(broker, unopened, files)
+
+    (path / ".kafka_cleanshutdown").unlink()
+    files = PathFiles()
+    files.broken["open"] = f"/{partition}/00000000000000000000.log"
+    with_broker(path, with_partition, files=files)

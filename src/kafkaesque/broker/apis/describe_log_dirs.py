@@ -1,5 +1,7 @@
 """DescribeLogDirs (35), versions 1–5. One directory, what is in it, and, from version 4, the room
 there is. From version 2 on also how far compacted partitions are compacted.
+
+A partition that could not be opened is left out: nobody knows its size.
 """
 
 import shutil
@@ -42,7 +44,7 @@ async def _describe(ctx: Context, topic: Topic, indexes: Iterable[int]) -> Descr
         partitions=[
             _partition(ctx, topic, index)
             async for index in ctx.broker.slices.paced(indexes)
-            if 0 <= index < count
+            if 0 <= index < count and topic.partitions[index].is_begun
         ],
     )
 

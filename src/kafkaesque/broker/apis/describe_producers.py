@@ -32,6 +32,7 @@ async def _describe(ctx: Context, topic: str, number: int) -> PartitionResponse:
     answer = PartitionResponse(partition_index=number)
     try:
         partition = ctx.broker.topics.named(topic).partition(number)
+        partition.check_online()
     except KafkaError as error:
         answer.error_code, answer.error_message = error.code, error.message
         return answer

@@ -2,7 +2,7 @@
 high watermark.
 
 Clients ask after a reconnect to learn whether what they have read was truncated (KIP-320). It never
-is.
+is. A partition that could not be opened does not know its end, and must not say 0.
 """
 
 from kafkaesque.broker.apis.context import Context
@@ -33,6 +33,7 @@ def _end(ctx: Context, topic: str, wanted: OffsetForLeaderPartition) -> EpochEnd
     try:
         partition = ctx.broker.topics.named(topic).partition(wanted.partition)
         check_leader_epoch(wanted.current_leader_epoch)
+        partition.check_online()
         if wanted.leader_epoch == LEADER_EPOCH:
             answer.leader_epoch, answer.end_offset = LEADER_EPOCH, partition.high_watermark
     except KafkaError as error:
