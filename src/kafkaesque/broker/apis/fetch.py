@@ -306,7 +306,8 @@ class _Attempt:
         topic = self._ctx.broker.topics.find(wanted.topic, wanted.topic_id)
         found.partition = partition = topic.partition(wanted.partition)
         check_leader_epoch(wanted.current_leader_epoch)
-        partition.check_online()
+        if partition.offline is not None:
+            partition.check_online()
         limit = data.high_watermark = partition.high_watermark
         data.last_stable_offset = partition.last_stable_offset
         data.log_start_offset = partition.log.log_start_offset
