@@ -161,6 +161,16 @@ class Transaction:
         return self.producer_id, self.producer_epoch
 
     @property
+    def ended_identity(self) -> Identity | None:
+        """Whose records the last ending was about."""
+        return self.last_identity if self.has_bumped else self.identity
+
+    def has_had(self, producer_id: int) -> bool:
+        """Is this its producer id, or the one before or after?"""
+        ids = self.producer_id, self.previous_producer_id, self.next_producer_id
+        return producer_id in ids
+
+    @property
     def is_vacant(self) -> bool:
         """Nothing ever came of this transactional id: no reason to keep it."""
         return self.producer_id < 0
