@@ -92,7 +92,7 @@ class _Orphan(NamedTuple):
     partition: TopicPartition
     producer_id: int
     producer_epoch: int
-    marker: Marker = Marker.ABORT
+    marker: Marker
 
 
 class Transactions:
@@ -283,11 +283,14 @@ class Transactions:
                     self._take_in(partition)
                 else:
                     partition.when_begun = partial(self._take_in, partition)
-                    self._first_decisions = dict.fromkeys(self._identities())
+                    self._first_decisions = dict(self._decisions())
         self._end_orphans()
 
-    def _identities(self) -> Iterator[Identity]:
-        return (transaction.identity for transaction in self.table.transactions.values())
+    def _decisions(self) -> Iterator[tuple[Identity, Marker | None]]:
+        for transaction in self.table.transactions.values():
+            yield transaction.identity, None
+            if transaction.last_committed is not None:
+                yield transaction.last_committed, Marker.COMMIT
 
     def _take_in(self, partition: Partition) -> None:
         for opened in partition.open_transactions():
@@ -301,14 +304,18 @@ class Transactions:
         elif undecided := self._undecided(opened.producer_id):
             self._late.setdefault(undecided, []).append((partition, opened))
         elif not self._reinstate(partition, opened):
+            # An earlier start, which could not open the partition either, may have committed it.
+            owner = self.table.by_producer(opened.producer_id)
+            marker = _marker(owner is not None and owner.last_committed == whose)
             logger.warning(
                 "%s: records of producer %d from offset %d on belong to no transaction "
-                "that is known: aborted",
+                "that is going on: %s",
                 partition.name,
                 opened.producer_id,
                 opened.first_offset,
+                marker.name,
             )
-            self._add_orphan(_Orphan(partition.name, *whose))
+            self._add_orphan(_Orphan(partition.name, *whose, marker))
 
     def _undecided(self, producer_id: int) -> str | None:
         """The transactional id that has this producer id, or may have it again, if it is that."""

@@ -282,11 +282,18 @@ class Unopened:
             async with asyncio.timeout(10):
                 await until(lambda: b.last_stable_offset == b.log.end_offset)
 
+        self.write()
+        self.start_again(with_b)
+
+    def write(self) -> None:
         with_broker(self.path, self._write)
-        (self.path / ".kafka_cleanshutdown").unlink()
+
+    def start_again(self, work: Callable[[Broker, PathFiles, Now], Awaitable[None]]) -> None:
+        """And `b` cannot be opened."""
+        (self.path / ".kafka_cleanshutdown").unlink(missing_ok=True)
         files = PathFiles()
         files.broken["open"] = "/b-0/00000000000000000000.log"
-        with_broker(self.path, with_b, files=files)
+        with_broker(self.path, work, files=files)
 
 
 async def end_and_rest(broker: Broker, whose: Identity, marker: Marker) -> None:
@@ -435,3 +442,32 @@ def test_a_later_transaction_does_not_end_what_an_older_one_has_left_in_a_partit
         assert not broker.transactions._orphans
 
     story.start(work)
+
+
+@pytest.mark.parametrize("commit", [True, False])
+@pytest.mark.parametrize("opens", [True, False])
+def test_what_was_decided_holds_after_a_restart_for_what_could_not_be_opened_before(
+    tmp_path: Path, opens: bool, commit: bool
+) -> None:
+    """If the ending has raised the epoch: otherwise nothing tells it from the next transaction."""
+    story = Unopened(tmp_path)
+    story.write()
+
+    async def decide(broker: Broker, files: PathFiles, now: Now) -> None:
+        assert await end(broker, story.identity, commit=commit) is ErrorCode.NONE
+
+    async def after(broker: Broker, files: PathFiles, now: Now) -> None:
+        a, b = (broker.topics.named(name).partition(0) for name in "ab")
+        assert (b.offline is None) == opens
+        if not opens:
+            await begin(broker, a)
+        async with asyncio.timeout(10):
+            files.broken.clear()
+            await ticked(broker, lambda: b.offline is None and not b.open_transactions())
+        assert is_committed(b) == commit
+
+    story.start_again(decide)
+    if opens:
+        with_broker(tmp_path, after)
+    else:
+        story.start_again(after)
