@@ -94,7 +94,9 @@ class Coordinator:
         self._waiting: dict[Token, AnyReply] = {}
         """Who waits in a rebalance, and how they are turned away; not what they have sent."""
         self._settling: dict[int, asyncio.Task[None]] = {}
-        """By producer: the ends of transactions that are carried out in slices."""
+        """By producer: the last end of a transaction that is carried out in slices. It comes after
+        those before it.
+        """
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopped = False
 
@@ -184,14 +186,13 @@ class Coordinator:
         """Write the marker that decides about a producer's pending offsets, unless it is written. A
         future that is done when it is durable, and they are seen or gone; None: now.
         """
-        if settling := self._settling.get(producer_id):
-            return settling
-        partition = self._log.partition
+        partition, settling = self._log.partition, self._settling.get(producer_id)
         if not partition.is_open_for(producer_id):
-            return partition.flushed(partition.log.end_offset)
+            return settling or partition.flushed(partition.log.end_offset)
         end = partition.append_marker(producer_id, producer_epoch, marker)
         waiting, commit = partition.flushed(end), marker is Marker.COMMIT
-        if self.table.offsets.pending_writes(producer_id) > _SETTLED_AT_ONCE:
+        # What an earlier end is about is not for this one to decide.
+        if settling or self.table.offsets.pending_writes(producer_id) > _SETTLED_AT_ONCE:
             return self._settle_soon(waiting, producer_id, end, commit)
         _when_done(waiting, partial(self._settle, producer_id, end, commit))
         return waiting
@@ -206,15 +207,19 @@ class Coordinator:
         self, waiting: _Waiting, producer_id: int, before: int, commit: bool
     ) -> "asyncio.Task[None]":
         """The same in slices: a transaction may have written thousands of times."""
+        earlier = self._settling.get(producer_id)
 
         async def settle() -> None:
             try:
+                if earlier is not None:
+                    await asyncio.wait([earlier])
                 await _all_done([waiting])
                 ending = self.table.offsets.ending(producer_id, before, commit=commit)
                 async for group_id in self._slices.paced(ending):
                     self._discard_vacant(group_id)
             finally:
-                del self._settling[producer_id]
+                if self._settling[producer_id] is settling:
+                    del self._settling[producer_id]
 
         settling = self._settling[producer_id] = self._loop.create_task(settle())
         # Whoever ends the transaction may not wait for it any more.

@@ -11,7 +11,7 @@ A crash between the two leaves the decision, and the markers are written at the 
 transaction has touched need not be durable by itself: its records say so in the partitions' own
 logs, and `load` puts back what those show. Open records that no transaction knows are aborted. A
 partition that the start could not open shows its own when it comes, and what has been decided of
-their transaction meanwhile holds for them, too.
+their transaction meanwhile holds for them, too; what is being decided is waited for.
 
 A marker is on its way until its partition is flushed, whoever has written it: a partition where
 nothing is open any more is waited for, too. If it is lost there, its records are open again, and
@@ -80,6 +80,11 @@ class _Desk:
     is_doubtful: bool = False
     """A record could not be written: the transaction is what the log says, not what we hold."""
 
+    @property
+    def is_undecided(self) -> bool:
+        """What the transaction is may not be what the log will say."""
+        return self.is_busy or self.is_doubtful
+
 
 class _Orphan(NamedTuple):
     """Open records in a partition that belong to no transaction that is going on."""
@@ -87,7 +92,7 @@ class _Orphan(NamedTuple):
     partition: TopicPartition
     producer_id: int
     producer_epoch: int
-    marker: Marker = Marker.ABORT
+    marker: Marker
 
 
 class Transactions:
@@ -118,7 +123,10 @@ class Transactions:
         self._desks: dict[str, _Desk] = {}
         self._unwritten: set[str] = set()
         """Whose markers could not be written."""
-        self._orphans: set[_Orphan] = set()
+        self._orphans: dict[tuple[TopicPartition, int], _Orphan] = {}
+        """By partition and producer. Until its marker is durable, nothing follows it there."""
+        self._late: dict[str, list[tuple[Partition, OpenTransaction]]] = {}
+        """What came while its transactional id was undecided. That takes no records meanwhile."""
         self._first_decisions: dict[Identity, Marker | None] = {}
         """What has become of transactions that may have been going on at the start, if there are
         partitions that could not be opened then: they may have records of them.
@@ -201,9 +209,7 @@ class Transactions:
     ) -> None:
         """The same for a batch that is about to be appended, without waiting."""
         desk = self._desks.get(transactional_id)
-        if self._orphans and any(
-            orphan[:2] == (partition, producer_id) for orphan in self._orphans
-        ):
+        if (partition, producer_id) in self._orphans:
             raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS, "an older one is being aborted")
         if desk is not None and desk.is_busy:
             # Even if it is going on: its beginning may still be on its way to the disk.
@@ -237,8 +243,7 @@ class Transactions:
         """End a transaction in one partition, on an administrator's word alone."""
         partition = self._topics.named(name.topic).partition(name.partition)
         partition.producers.check_epoch(producer_id, producer_epoch)
-        marker = Marker.COMMIT if commit else Marker.ABORT
-        if waiting := self._end_in(partition, producer_id, producer_epoch, marker):
+        if waiting := self._end_in(partition, producer_id, producer_epoch, _marker(commit)):
             await asyncio.wait([waiting])
             waiting.result()
 
@@ -278,31 +283,59 @@ class Transactions:
                     self._take_in(partition)
                 else:
                     partition.when_begun = partial(self._take_in, partition)
-                    self._first_decisions = dict.fromkeys(self._identities())
+                    self._first_decisions = dict(self._decisions())
         self._end_orphans()
 
-    def _identities(self) -> Iterator[Identity]:
-        return (transaction.identity for transaction in self.table.transactions.values())
+    def _decisions(self) -> Iterator[tuple[Identity, Marker | None]]:
+        for transaction in self.table.transactions.values():
+            yield transaction.identity, None
+            if transaction.last_committed is not None:
+                yield transaction.last_committed, Marker.COMMIT
 
     def _take_in(self, partition: Partition) -> None:
         for opened in partition.open_transactions():
-            whose = opened.producer_id, opened.producer_epoch
-            if marker := self._first_decisions.get(whose):
-                # It was one of the transaction's partitions, and nobody knew.
-                self._orphans.add(_Orphan(partition.name, *whose, marker))
-            elif not self._reinstate(partition, opened):
-                logger.warning(
-                    "%s: records of producer %d from offset %d on belong to no transaction "
-                    "that is known: aborted",
-                    partition.name,
-                    opened.producer_id,
-                    opened.first_offset,
-                )
-                self._orphans.add(_Orphan(partition.name, *whose))
+            self._take_in_opened(partition, opened)
+
+    def _take_in_opened(self, partition: Partition, opened: OpenTransaction) -> None:
+        whose = opened.producer_id, opened.producer_epoch
+        if marker := self._first_decisions.get(whose):
+            # It was one of the transaction's partitions, and nobody knew.
+            self._add_orphan(_Orphan(partition.name, *whose, marker))
+        elif undecided := self._undecided(opened.producer_id):
+            self._late.setdefault(undecided, []).append((partition, opened))
+        elif not self._reinstate(partition, opened):
+            # An earlier start, which could not open the partition either, may have committed it.
+            owner = self.table.by_producer(opened.producer_id)
+            marker = _marker(owner is not None and owner.last_committed == whose)
+            logger.warning(
+                "%s: records of producer %d from offset %d on belong to no transaction "
+                "that is going on: %s",
+                partition.name,
+                opened.producer_id,
+                opened.first_offset,
+                marker.name,
+            )
+            self._add_orphan(_Orphan(partition.name, *whose, marker))
+
+    def _undecided(self, producer_id: int) -> str | None:
+        """The transactional id that has this producer id, or may have it again, if it is that."""
+        for transactional_id, desk in self._desks.items():
+            transaction = self.table.get(transactional_id)
+            if desk.is_undecided and transaction and transaction.has_had(producer_id):
+                return transactional_id
+        return None
+
+    def _take_in_late(self, transactional_id: str) -> None:
+        """It is decided."""
+        for partition, opened in self._late.pop(transactional_id, ()):
+            self._take_in_opened(partition, opened)
+
+    def _add_orphan(self, orphan: _Orphan) -> None:
+        self._orphans[orphan.partition, orphan.producer_id] = orphan
 
     def _end_orphans(self) -> None:
         """Write their markers; they are looked at again until that is durable."""
-        for orphan in sorted(self._orphans):
+        for orphan in sorted(self._orphans.values()):
             partition = self._partition(orphan.partition)
             try:
                 waiting = partition and self._end_in(partition, *orphan[1:])
@@ -310,7 +343,7 @@ class Transactions:
                 logger.error("%s: cannot be ended yet: %s", orphan.partition, error.message)
             else:
                 if waiting is None:
-                    self._orphans.discard(orphan)
+                    del self._orphans[orphan.partition, orphan.producer_id]
 
     def _open(self) -> Iterator[tuple[Partition, OpenTransaction]]:
         for topic in self._topics:
@@ -359,9 +392,10 @@ class Transactions:
                 self._carry_out(transactional_id, desk, desk.effects.popleft())
             else:
                 desk.effects.extend(self._handled(transactional_id, desk, desk.events.popleft()))
-        if not desk.is_busy and not desk.is_doubtful:
+        if not desk.is_undecided:
             self._desks.pop(transactional_id, None)
             self.table.discard_vacant(transactional_id)
+            self._take_in_late(transactional_id)
 
     def _handled(self, transactional_id: str, desk: _Desk, event: Event) -> list[Effect]:
         if desk.is_doubtful:
@@ -373,7 +407,18 @@ class Transactions:
             if not self.table.has_room_for(transactional_id):
                 return _refusal(event, ErrorCode.COORDINATOR_NOT_AVAILABLE)
             transaction = self.table.get_or_create(transactional_id)
-        return transaction.handle(event, self._now())
+        effects = transaction.handle(event, self._now())
+        if isinstance(event, End):
+            self._note_repetition(event, effects)
+        return effects
+
+    def _note_repetition(self, event: End, effects: list[Effect]) -> None:
+        """Who is told at once that it is done may have meant a later transaction, of which only
+        partitions know that could not be opened. What it was told holds for that.
+        """
+        first = effects[0] if effects else None
+        if isinstance(first, Reply) and first.error is ErrorCode.NONE:
+            self._note_decision((event.producer_id, event.producer_epoch), _marker(event.commit))
 
     def _carry_out(self, transactional_id: str, desk: _Desk, effect: Effect) -> None:
         if isinstance(effect, Reply):
@@ -449,7 +494,8 @@ class Transactions:
                 self.table.take(record)
         for partition, opened in self._open():
             owner = self.table.by_producer(opened.producer_id)
-            if owner is not None and owner.transactional_id in doubtful:
+            is_orphan = (partition.name, opened.producer_id) in self._orphans
+            if owner is not None and owner.transactional_id in doubtful and not is_orphan:
                 self._reinstate(partition, opened)
         for transactional_id, desk in doubtful.items():
             desk.is_doubtful = False
@@ -458,17 +504,20 @@ class Transactions:
             self._work(transactional_id, desk)
 
     def _write_markers(self, transactional_id: str, desk: _Desk, effect: WriteMarkers) -> None:
-        marker = Marker.COMMIT if effect.commit else Marker.ABORT
-        self._note_decision(transactional_id, marker)
+        marker = _marker(effect.commit)
+        if transaction := self.table.get(transactional_id):
+            self._note_decision(transaction.ended_identity, marker)
+        self._take_in_late(transactional_id)
         waiting, failure = [], None
         for name in effect.partitions:
             partition = self._partition(name)
             if partition is None:
                 continue
+            # All that is open there may be of an older one, which ended otherwise.
+            orphan = self._orphans.get((name, effect.producer_id))
+            whose = effect.producer_id, effect.producer_epoch
             try:
-                waiting.append(
-                    self._end_in(partition, effect.producer_id, effect.producer_epoch, marker)
-                )
+                waiting.append(self._end_in(partition, *whose, orphan.marker if orphan else marker))
             except KafkaError as error:
                 failure = error
         pending = [each for each in waiting if each is not None]
@@ -479,11 +528,7 @@ class Transactions:
         else:
             self._marked_now(transactional_id, desk, failure)
 
-    def _note_decision(self, transactional_id: str, marker: Marker) -> None:
-        transaction = self.table.get(transactional_id)
-        if transaction is None or not self._first_decisions:
-            return
-        whose = transaction.last_identity if transaction.has_bumped else transaction.identity
+    def _note_decision(self, whose: Identity | None, marker: Marker) -> None:
         # Not that of a later one: before version 5 of EndTxn, they all have one epoch.
         if whose is not None and self._first_decisions.get(whose, marker) is None:
             self._first_decisions[whose] = marker
@@ -507,7 +552,7 @@ class Transactions:
 
     def _resume(self, transactional_id: str) -> None:
         desk = self._desks.setdefault(transactional_id, _Desk())
-        if desk.is_busy or desk.is_doubtful:
+        if desk.is_undecided:
             return
         self._unwritten.discard(transactional_id)
         if transaction := self.table.get(transactional_id):
@@ -540,6 +585,10 @@ def _records(log: StateLog) -> Iterator[tuple[bytes, bytes | None]]:
     for data, run in log.runs():
         if not run.header.is_control:
             yield from entries(data, run)
+
+
+def _marker(commit: bool) -> Marker:
+    return Marker.COMMIT if commit else Marker.ABORT
 
 
 def _entry(transactional_id: str, effect: Store | Removed) -> Entry:

@@ -161,6 +161,24 @@ class Transaction:
         return self.producer_id, self.producer_epoch
 
     @property
+    def ended_identity(self) -> Identity | None:
+        """Whose records the last ending was about."""
+        return self.last_identity if self.has_bumped else self.identity
+
+    @property
+    def last_committed(self) -> Identity | None:
+        """Whose records are committed wherever they are, if the last ending was that and raised the
+        epoch: else the next transaction may have the same.
+        """
+        is_commit = self.state in (State.PREPARE_COMMIT, State.COMPLETE_COMMIT)
+        return self.last_identity if is_commit and self.has_bumped else None
+
+    def has_had(self, producer_id: int) -> bool:
+        """Is this its producer id, or the one before or after?"""
+        ids = self.producer_id, self.previous_producer_id, self.next_producer_id
+        return producer_id in ids
+
+    @property
     def is_vacant(self) -> bool:
         """Nothing ever came of this transactional id: no reason to keep it."""
         return self.producer_id < 0

@@ -314,6 +314,34 @@ def test_a_transaction_of_thousands_of_writes_ends_in_slices(marker: Marker) -> 
     in_memory(work)
 
 
+@pytest.mark.parametrize("turns", [0, 3])
+def test_a_transaction_that_ends_while_the_one_before_it_ends_in_slices_is_decided_by_its_own_end(
+    turns: int,
+) -> None:
+    async def work(log: StateLog, now: Now) -> None:
+        clock = count()
+        slices = Slices(lambda: next(clock))
+        coordinator = Coordinator.load(log, GroupConfig(), now, now, slices)
+        offsets = coordinator.table.offsets
+        for number in range(12):
+            coordinator.commit_soon("g", {TopicPartition("orders", number): offset(1)}, (A, 0))
+        first = coordinator.end_transaction(A, 0, Marker.ABORT)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        coordinator.commit_soon("g", {REFUNDS: offset(7)}, (A, 0))
+        second = coordinator.end_transaction(A, 0, Marker.COMMIT)
+        assert first is not None
+        assert second is not None
+        assert not first.done()
+        await second
+        assert first.done()
+        assert offsets.of_group("g") == {REFUNDS: offset(7)}
+        assert offsets.are_decided
+        assert coordinator.end_transaction(A, 0, Marker.COMMIT) is None
+
+    in_memory(work)
+
+
 def test_a_transaction_of_many_writes_whose_marker_is_lost_is_still_pending(tmp_path: Path) -> None:
     async def work(log: StateLog, files: FaultyFiles, storage: DiskStorage) -> None:
         coordinator = load(log, Now())

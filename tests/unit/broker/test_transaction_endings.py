@@ -256,16 +256,22 @@ def test_many_doubtful_transactions_are_read_in_one_pass(tmp_path: Path) -> None
 
 class Unopened:
     """A transaction has records in `a` and `b`, and only those say so of `b`: that it is part of
-    the transaction was not durable yet. Then a start cannot open `b`.
+    the transaction was not durable yet. Then a start cannot open `b`. With `ended`, one in `a` has
+    ended that way before, and those in `b` are of the next, which has the same epoch.
     """
 
-    def __init__(self, path: Path, whose: Identity | None = None) -> None:
+    def __init__(
+        self, path: Path, whose: Identity | None = None, ended: Marker | None = None
+    ) -> None:
         self.path = path
         self.whose = whose
+        self.ended = ended
 
     async def _write(self, broker: Broker, files: PathFiles, now: Now) -> None:
         a, b = await new_topic(broker, "a"), await new_topic(broker, "b")
         self.identity = await begin(broker, a)
+        if self.ended is not None:
+            await end_and_rest(broker, self.identity, self.ended)
         await write(b, *(self.whose or self.identity))
 
     def start(self, work: Callable[[Broker, Partition, PathFiles], Awaitable[None]]) -> None:
@@ -276,11 +282,26 @@ class Unopened:
             async with asyncio.timeout(10):
                 await until(lambda: b.last_stable_offset == b.log.end_offset)
 
+        self.write()
+        self.start_again(with_b)
+
+    def write(self) -> None:
         with_broker(self.path, self._write)
-        (self.path / ".kafka_cleanshutdown").unlink()
+
+    def start_again(self, work: Callable[[Broker, PathFiles, Now], Awaitable[None]]) -> None:
+        """And `b` cannot be opened."""
+        (self.path / ".kafka_cleanshutdown").unlink(missing_ok=True)
         files = PathFiles()
         files.broken["open"] = "/b-0/00000000000000000000.log"
-        with_broker(self.path, with_b, files=files)
+        with_broker(self.path, work, files=files)
+
+
+async def end_and_rest(broker: Broker, whose: Identity, marker: Marker) -> None:
+    """As a client before version 5 of EndTxn, which keeps its epoch."""
+    commit = marker is Marker.COMMIT
+    assert await end(broker, whose, commit=commit, bumps=False) is ErrorCode.NONE
+    async with asyncio.timeout(10):
+        await until(lambda: not broker.transactions._desks)
 
 
 async def come_back(broker: Broker, b: Partition, files: PathFiles) -> None:
@@ -338,3 +359,115 @@ def test_a_transaction_that_ends_before_all_of_its_partitions_can_be_opened_ends
         assert is_committed(b) == commit
 
     story.start(work)
+
+
+@pytest.mark.parametrize("bumps", [True, False])
+@pytest.mark.parametrize("commit", [True, False])
+@pytest.mark.parametrize("fault", [None, "unsynced"])
+def test_a_partition_that_comes_while_its_transaction_is_decided_ends_with_it(
+    tmp_path: Path, fault: str | None, commit: bool, bumps: bool
+) -> None:
+    story = Unopened(tmp_path)
+
+    async def work(broker: Broker, b: Partition, files: PathFiles) -> None:
+        a = broker.topics.named("a").partition(0)
+        files.held.add(TRANSACTIONS_TOPIC)
+        ending = asyncio.create_task(end(broker, story.identity, commit=commit, bumps=bumps))
+        async with asyncio.timeout(10):
+            await until(lambda: broker.transactions._desks)
+            files.broken.clear()
+            await broker.storage.revive()
+            assert b.open_transactions()
+            with pytest.raises(KafkaError):
+                broker.transactions.admit("t", *story.identity, b.name, adds=True)
+            if fault is not None:
+                files.unsynced.add(TRANSACTIONS_TOPIC)
+            files.release()
+            refused = ErrorCode.COORDINATOR_NOT_AVAILABLE
+            assert await ending is (ErrorCode.NONE if fault is None else refused)
+            files.mend()
+            if fault is not None:
+                await ticked(broker, lambda: not broker.transactions._desks)
+                again = await end(broker, story.identity, commit=commit, bumps=bumps)
+                assert again is ErrorCode.NONE
+            await ticked(broker, lambda: not b.open_transactions())
+        assert not a.open_transactions()
+        assert is_committed(a) == commit
+        assert is_committed(b) == commit
+
+    story.start(work)
+
+
+@pytest.mark.parametrize("marker", Marker)
+def test_an_end_that_is_answered_as_a_repetition_holds_for_what_cannot_be_opened(
+    tmp_path: Path, marker: Marker
+) -> None:
+    """The producer means the next transaction, of which only `b` knows. One more follows, which
+    ends otherwise.
+    """
+    story = Unopened(tmp_path, ended=marker)
+    other = Marker.ABORT if marker is Marker.COMMIT else Marker.COMMIT
+
+    async def work(broker: Broker, b: Partition, files: PathFiles) -> None:
+        a = broker.topics.named("a").partition(0)
+        await end_and_rest(broker, story.identity, marker)
+        broker.transactions.admit("t", *story.identity, a.name, adds=True)
+        await end_and_rest(broker, story.identity, other)
+        await come_back(broker, b, files)
+        async with asyncio.timeout(10):
+            await until(lambda: not b.open_transactions())
+        assert is_committed(b) == (marker is Marker.COMMIT)
+
+    story.start(work)
+
+
+@pytest.mark.parametrize("marker", Marker)
+def test_a_later_transaction_does_not_end_what_an_older_one_has_left_in_a_partition(
+    tmp_path: Path, marker: Marker
+) -> None:
+    """Though it has the partition, and ends before the older one's marker could be written."""
+    story = Unopened(tmp_path)
+    other = Marker.ABORT if marker is Marker.COMMIT else Marker.COMMIT
+
+    async def work(broker: Broker, b: Partition, files: PathFiles) -> None:
+        await end_and_rest(broker, story.identity, marker)
+        added = await broker.transactions.add("t", *story.identity, [b.name], connection=0)
+        assert added is ErrorCode.NONE
+        files.broken.clear()
+        await broker.storage.revive()
+        await end_and_rest(broker, story.identity, other)
+        assert not b.open_transactions()
+        assert is_committed(b) == (marker is Marker.COMMIT)
+        await broker.transactions.tick()
+        assert not broker.transactions._orphans
+
+    story.start(work)
+
+
+@pytest.mark.parametrize("commit", [True, False])
+@pytest.mark.parametrize("opens", [True, False])
+def test_what_was_decided_holds_after_a_restart_for_what_could_not_be_opened_before(
+    tmp_path: Path, opens: bool, commit: bool
+) -> None:
+    """If the ending has raised the epoch: otherwise nothing tells it from the next transaction."""
+    story = Unopened(tmp_path)
+    story.write()
+
+    async def decide(broker: Broker, files: PathFiles, now: Now) -> None:
+        assert await end(broker, story.identity, commit=commit) is ErrorCode.NONE
+
+    async def after(broker: Broker, files: PathFiles, now: Now) -> None:
+        a, b = (broker.topics.named(name).partition(0) for name in "ab")
+        assert (b.offline is None) == opens
+        if not opens:
+            await begin(broker, a)
+        async with asyncio.timeout(10):
+            files.broken.clear()
+            await ticked(broker, lambda: b.offline is None and not b.open_transactions())
+        assert is_committed(b) == commit
+
+    story.start_again(decide)
+    if opens:
+        with_broker(tmp_path, after)
+    else:
+        story.start_again(after)
