@@ -256,7 +256,7 @@ def test_a_log_is_not_repaired_while_compacted_segments_change_places_in_it(tmp_
         await rig.broker.storage.checkpoint()
         rig.disk.is_held = True
         cleaning = asyncio.ensure_future(rig.broker.cleaner.clean())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not rig.disk.waits:
                 await asyncio.sleep(0)
         swap = rig.disk.hold_back()

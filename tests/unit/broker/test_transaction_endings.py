@@ -279,7 +279,7 @@ class Unopened:
             b = broker.topics.named("b").partition(0)
             assert b.offline is not None
             await work(broker, b, files)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 await until(lambda: b.last_stable_offset == b.log.end_offset)
 
         self.write()
@@ -300,7 +300,7 @@ async def end_and_rest(broker: Broker, whose: Identity, marker: Marker) -> None:
     """As a client before version 5 of EndTxn, which keeps its epoch."""
     commit = marker is Marker.COMMIT
     assert await end(broker, whose, commit=commit, bumps=False) is ErrorCode.NONE
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await until(lambda: not broker.transactions._desks)
 
 
@@ -348,13 +348,13 @@ def test_a_transaction_that_ends_before_all_of_its_partitions_can_be_opened_ends
         first = await broker.transactions.end("t", *story.identity, commit, bumps, connection=0)
         assert first.error is ErrorCode.NONE
         whose = (first.producer_id, first.producer_epoch) if bumps else story.identity
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await until(lambda: not broker.transactions._desks)
         broker.transactions.admit("t", *whose, a.name, adds=True)
         await write(a, *whose)
         assert await end(broker, whose, commit=not commit, bumps=bumps) is ErrorCode.NONE
         await come_back(broker, b, files)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await until(lambda: not b.open_transactions())
         assert is_committed(b) == commit
 
@@ -373,7 +373,7 @@ def test_a_partition_that_comes_while_its_transaction_is_decided_ends_with_it(
         a = broker.topics.named("a").partition(0)
         files.held.add(TRANSACTIONS_TOPIC)
         ending = asyncio.create_task(end(broker, story.identity, commit=commit, bumps=bumps))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await until(lambda: broker.transactions._desks)
             files.broken.clear()
             await broker.storage.revive()
@@ -414,7 +414,7 @@ def test_an_end_that_is_answered_as_a_repetition_holds_for_what_cannot_be_opened
         broker.transactions.admit("t", *story.identity, a.name, adds=True)
         await end_and_rest(broker, story.identity, other)
         await come_back(broker, b, files)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await until(lambda: not b.open_transactions())
         assert is_committed(b) == (marker is Marker.COMMIT)
 
@@ -461,7 +461,7 @@ def test_what_was_decided_holds_after_a_restart_for_what_could_not_be_opened_bef
         assert (b.offline is None) == opens
         if not opens:
             await begin(broker, a)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             files.broken.clear()
             await ticked(broker, lambda: b.offline is None and not b.open_transactions())
         assert is_committed(b) == commit
