@@ -18,6 +18,9 @@ from tests.steady_writer import SteadyWriter
 from tests.wire.client import RawClient
 from tests.wire.requests import fetch
 
+from kafkaesque.errors import ErrorCode
+from kafkaesque.protocol.messages.fetch import FetchResponse
+
 TIMEOUT_S = foreign.TIMEOUT_S
 CLEAN_MARKER = ".kafka_cleanshutdown"
 
@@ -79,15 +82,20 @@ def test_a_file_in_place_of_the_directory_is_refused(tmp_path: Path) -> None:
     assert "--data-dir" in said
 
 
-def test_a_log_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_read_is_named_and_the_others_are_served(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path / "data") as broker:
-        foreign.produce(broker.bootstrap, "topic", ["v"])
-    segment = tmp_path / "data" / "topic-0" / "00000000000000000000.log"
+        for topic in ("bad", "good"):
+            foreign.produce(broker.bootstrap, topic, ["v"])
+    segment = tmp_path / "data" / "bad-0" / "00000000000000000000.log"
     segment.unlink()
     segment.mkdir()
-    said = _refused("--port", "0", "--data-dir", str(tmp_path / "data"))
-    assert f"{segment}: Is a directory" in said
-    assert "start again" in said
+    with BrokerProcess(tmp_path / "data") as broker:
+        assert f"{segment}: Is a directory" in broker.log
+        assert foreign.watermarks(broker.bootstrap, "good", 0) == (0, 1)
+        with RawClient(broker.bootstrap) as client:
+            answer = client.call(fetch("bad", 0, 0), FetchResponse, 11)
+        code = answer.responses[0].partitions[0].error_code
+        assert code == ErrorCode.KAFKA_STORAGE_ERROR
 
 
 @pytest.mark.parametrize(
