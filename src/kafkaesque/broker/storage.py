@@ -39,7 +39,7 @@ _REVIVAL_SECONDS = 1.0
 _REVIVED_AT_ONCE = 4
 _LONG_SECONDS = 1.0
 _REST = 10
-_LONGEST_REST_SECONDS = 30.0
+_LONGEST_REST_SECONDS = 10.0
 """After an attempt that took long and came to nothing, so many times as long: a large log that
 stays damaged is not read from the disk again and again.
 """
