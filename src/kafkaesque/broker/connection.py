@@ -385,6 +385,8 @@ class Connection(asyncio.BufferedProtocol):
             self._respond(api, header, result)
         elif isinstance(result, Awaitable):
             self._await(api, header, result, len(data), context.alone)
+        elif result is not None:
+            self._respond(api, header, result)
 
     def _await(
         self, api: Api, header: RequestHeader, result: Awaitable[Any], size: int, alone: bool

@@ -59,7 +59,10 @@ def produce(
 ) -> ProduceResponse | Awaitable[ProduceResponse | None] | None:
     waiting: Waiting = []
     later: list[_Part] = []
-    if _is_long(request.topic_data):
+    count = len(request.topic_data)
+    for topic in request.topic_data:
+        count += len(topic.partition_data)
+    if count > _MANY_PARTITIONS:
         ctx.alone = True
         _keep_all(ctx, request)
         return _produce_to_many(ctx, request)
@@ -77,12 +80,6 @@ def produce(
     if waiting:
         return _Acknowledgement(response, waiting, request.timeout_ms).answer
     return response
-
-
-def _is_long(topics: list[TopicProduceData]) -> bool:
-    if len(topics) == 1:
-        return len(topics[0].partition_data) >= _MANY_PARTITIONS
-    return len(topics) + sum(len(topic.partition_data) for topic in topics) > _MANY_PARTITIONS
 
 
 async def _produce_to_many(ctx: Context, request: ProduceRequest) -> ProduceResponse | None:
