@@ -359,7 +359,7 @@ class DiskStorage:
         """Remove the files of what was put away. What fails is tried again at the next call."""
         deleted = sorted(self._directory.deleted)
         try:
-            if deleted:
+            if not self._directory.is_tidy:
                 await self._disk.run(partial(self._directory.remove_deleted, deleted))
         except OSError as error:
             logger.error("files of deleted partitions stay for now: %s", error)

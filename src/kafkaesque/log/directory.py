@@ -61,6 +61,7 @@ class DataDirectory:
         self.unreadable: set[TopicPartition] = set()
         """Partitions of which it could not be read whose they are."""
         self.deleted: set[str] = set()
+        # Put aside under names that may not be durable yet.
         self._renamed: set[str] = set()
         """Partitions that were put aside, and are not removed yet."""
         self.was_clean = files.exists(self._at(_CLEAN_MARKER))
@@ -203,15 +204,25 @@ class DataDirectory:
         """
         deleted, failure = self._put_aside(partitions)
         self._renamed.update(deleted)
-        # Another thread may rename while this one syncs: only what was there before is covered.
-        renamed = self._renamed.copy()
-        self._files.sync_directory(self.path)
-        # Not before: a power cut may bring the old name back, and its metadata tells whose it is.
-        self.deleted.update(renamed)
-        self._renamed.difference_update(renamed)
+        self._vouch_for_names()
         if failure is not None:
             raise failure
         return deleted
+
+    def _vouch_for_names(self) -> None:
+        """Until its new name is durable, what was put aside keeps its files: a power cut may bring
+        the old name back, and the metadata in it tells whose it is.
+        """
+        # Another thread may rename while this one syncs: only what was there before is covered.
+        renamed = self._renamed.copy()
+        self._files.sync_directory(self.path)
+        self.deleted.update(renamed)
+        self._renamed.difference_update(renamed)
+
+    @property
+    def is_tidy(self) -> bool:
+        """Whether all that was put aside is removed."""
+        return not (self.deleted or self._renamed)
 
     def _put_aside(self, partitions: Iterable[TopicPartition]) -> tuple[list[str], OSError | None]:
         deleted, failure = [], None
@@ -232,6 +243,9 @@ class DataDirectory:
 
         One that fails does not keep the others; the first error of these `paths` is raised then.
         """
+        if self._renamed:
+            with suppress(OSError):
+                self._vouch_for_names()
         failure = None
         for path in sorted({*paths, *self.deleted}):
             try:

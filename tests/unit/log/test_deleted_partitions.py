@@ -114,10 +114,12 @@ def test_a_partition_whose_new_name_is_not_durable_keeps_what_tells_whose_it_is(
     ]
     assert {ORDERS: OLD} in found
     assert all(each in ({ORDERS: OLD}, {}) for each in found)
+    assert not directory.is_tidy
     files.fails = lambda operation, path: False
-    directory.delete_partitions([ORDERS])
+    # Whether or not anybody deletes it again: of a creation that failed nobody does.
     directory.remove_deleted([])
     assert deleted_names(files) == []
+    assert directory.is_tidy
 
 
 def test_a_rename_that_another_sync_came_too_early_for_is_not_taken_for_durable() -> None:
