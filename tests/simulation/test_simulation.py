@@ -112,6 +112,17 @@ def test_a_first_start_may_need_room_and_no_other_may(monkeypatch: pytest.Monkey
     assert "does not start" in (World(later).run() or "")
 
 
+def test_a_deletion_that_was_refused_is_in_doubt_until_its_log_is_mended() -> None:
+    steps = [
+        Step(0.1, "admin-0", "create", ("t0", 1, ())),
+        Step(1.0, "admin-0", "delete", ("t0",)),
+        Step(1.0, "admin-0", "create", ("t0", 1, ())),
+    ]
+    fault = Fault(1.0, 2.0, "eio", ("sync",), "/__cluster_metadata-0/", 1)
+    plans = [_plan(*steps, fault, Crash(1.2, "cut"), seed=seed) for seed in range(20)]
+    assert {World(plan).run() for plan in plans} == {None}
+
+
 def _history(seed: int) -> str:
     world = World(draw(seed))
     world.run()

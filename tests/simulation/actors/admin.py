@@ -60,7 +60,10 @@ class Admin(Actor):
             topics.created(name, TopicState(partitions, topic_id), dict(settings))
 
     async def _resolve(self, name: str) -> None:
-        """A topic in doubt that is shown is there; one that is shown no more is deleted."""
+        """A topic in doubt that is shown is there; one that is shown no more is deleted. Unless the
+        metadata log is offline: a deletion that was refused may be on its disk, and be found there
+        by a start, until it has been cut off.
+        """
         topics = self.world.topics
         if name in topics.certain():
             return
@@ -71,7 +74,8 @@ class Admin(Actor):
         code = self.code(found.error_code)
         self.note(f"look for {name[:9]}: {code.name} {str(found.topic_id)[:8]}")
         if code is ErrorCode.NONE:
-            self._found(name, found.topic_id, len(found.partitions))
+            if self.world.server.broker.metadata.partition.offline is None:
+                self._found(name, found.topic_id, len(found.partitions))
         elif topics.was_there(name):
             topics.deleted(name)
 
