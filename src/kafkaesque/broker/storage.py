@@ -16,11 +16,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 from uuid import UUID, uuid4
-from weakref import WeakKeyDictionary
 
 from kafkaesque.broker.config import TopicConfig
 from kafkaesque.broker.disk import Disk
 from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.revivals import Revivals
 from kafkaesque.broker.strays import Strays
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.directory import DataDirectory
@@ -35,14 +35,6 @@ logger = logging.getLogger(__name__)
 _FEW_PARTITIONS = 100
 """No limit is as low as that: it is looked up only for more."""
 _SPARE_DESCRIPTORS = 64
-_REVIVAL_SECONDS = 1.0
-_REVIVED_AT_ONCE = 4
-_LONG_SECONDS = 1.0
-_REST = 10
-_LONGEST_REST_SECONDS = 10.0
-"""After an attempt that took long and came to nothing, so many times as long: a large log that
-stays damaged is not read from the disk again and again.
-"""
 
 
 class Storage(Protocol):
@@ -168,10 +160,7 @@ class DiskStorage:
         self._strays = Strays(directory, disk)
         self._on_disk = self._strays.on_disk
         self._partitions: dict[TopicPartition, Partition] = {}
-        self._reviving: dict[Partition, asyncio.Task[None]] = {}
-        self._resting: WeakKeyDictionary[Partition, float] = WeakKeyDictionary()
-        # All at once would take every thread from the partitions that are well.
-        self._revivals = asyncio.Semaphore(_REVIVED_AT_ONCE)
+        self._revivals = Revivals()
         # The checkpoint files are written whole, in threads: without this, one that began earlier
         # could end later and bring back what was.
         self._checkpoints = asyncio.Lock()
@@ -488,31 +477,7 @@ class DiskStorage:
                 await self._disk.run(partition.log.remove_cleaned)
 
     async def revive(self) -> None:
-        """Try to bring partitions back that a failed flush took offline, or a start. Each by
-        itself: one whose disk hangs is not waited for for long, and holds up no other.
-        """
-        now = asyncio.get_running_loop().time()
-        for partition in self.offline():
-            if partition not in self._reviving and self._resting.get(partition, now) <= now:
-                self._reviving[partition] = asyncio.create_task(self._revive(partition))
-        if self._reviving:
-            done, _ = await asyncio.wait(self._reviving.values(), timeout=_REVIVAL_SECONDS)
-            for task in done:
-                task.result()
-
-    async def _revive(self, partition: Partition) -> None:
-        time = asyncio.get_running_loop().time
-        began = time()
-        try:
-            async with self._revivals:
-                began = time()
-                await partition.reopen()
-        except (OSError, KafkaError) as error:
-            partition.offline = str(error)
-            if (taken := time() - began) > _LONG_SECONDS:
-                self._resting[partition] = time() + min(_REST * taken, _LONGEST_REST_SECONDS)
-        finally:
-            del self._reviving[partition]
+        await self._revivals.revive(self.offline())
 
     def offline(self) -> list[Partition]:
         """Those whose disk fails, or failed at the start; the metadata log included."""
@@ -520,7 +485,7 @@ class DiskStorage:
 
     async def close(self) -> None:
         """A clean stop: everything on disk and indexed, so that the next start scans nothing."""
-        await asyncio.gather(*self._reviving.values(), return_exceptions=True)
+        await self._revivals.ended()
         is_written = await self._last_checkpoint()
         are_closed = await asyncio.gather(*map(self._close, self._partitions.values()))
         try:

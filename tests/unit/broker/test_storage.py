@@ -13,10 +13,8 @@ from tests.unit.log.logs import NOW
 from kafkaesque.broker import storage as storage_module
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.partition import Partition
-from kafkaesque.broker.storage import DiskStorage
 from kafkaesque.broker.topics import Topic
 from kafkaesque.errors import ErrorCode, KafkaError
-from kafkaesque.log.store import Cleaned
 from kafkaesque.records.batch import Record, new_batch
 from kafkaesque.types import TopicPartition
 
@@ -368,76 +366,3 @@ def test_an_unfinished_swap_does_not_touch_a_topic_of_the_same_name(tmp_path: Pa
         assert _segments(rig, "table") == before
 
     run(tmp_path, work)
-
-
-def test_a_partition_whose_revival_hangs_holds_up_no_other(tmp_path: Path) -> None:
-    async def work(rig: BrokerRig) -> None:
-        hung, other = await _filled(rig, "hung"), await _filled(rig, "other")
-        await _take_offline(rig, hung)
-        rig.disk.is_held = True
-        first = asyncio.ensure_future(rig.broker.storage.revive())
-        await settled()
-        hanging = rig.disk.hold_back()
-        rig.disk.is_held = False
-        await _take_offline(rig, other)
-        second = asyncio.ensure_future(rig.broker.storage.revive())
-        await settled()
-        assert rig.broker.storage.offline() == [hung]
-        hanging()
-        await asyncio.gather(first, second)
-        assert rig.broker.storage.offline() == []
-
-    run(tmp_path, work)
-
-
-def test_a_partition_that_takes_long_to_find_damaged_is_left_alone_for_a_while(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(storage_module, "_LONG_SECONDS", -1.0)
-    monkeypatch.setattr(storage_module, "_REST", 1e9)
-
-    async def work(rig: BrokerRig) -> None:
-        partition = await _filled(rig, "orders")
-        await _take_offline(rig, partition)
-        storage = rig.broker.storage
-        assert isinstance(storage, DiskStorage)
-        rig.files.broken["sync"] = f"{partition.name}/"
-        await storage.revive()
-        rig.files.broken.clear()
-        await storage.revive()
-        assert partition.offline is not None
-        storage._resting.clear()
-        await storage.revive()
-        assert partition.offline is None
-
-    run(tmp_path, work)
-
-
-def test_a_swap_does_not_wait_for_a_repair_that_hangs(tmp_path: Path) -> None:
-    """Whoever swaps holds the checkpoints, and with them what every deletion needs."""
-
-    async def work(rig: BrokerRig) -> None:
-        hung, other = await _filled(rig, "hung"), await _filled(rig, "other")
-        await _take_offline(rig, hung)
-        rig.disk.is_held = True
-        reviving = asyncio.ensure_future(rig.broker.storage.revive())
-        await settled()
-        hanging = rig.disk.hold_back()
-        rig.disk.is_held = False
-        storage = rig.broker.storage
-        assert isinstance(storage, DiskStorage)
-        async with asyncio.timeout(60):
-            assert not await storage.swap(hung, [], Cleaned(0, 0, 0, 0, 0))
-            await storage.delete([other])
-        hanging()
-        await reviving
-
-    run(tmp_path, work)
-
-
-async def _take_offline(rig: BrokerRig, partition: Partition) -> None:
-    rig.files.broken["sync"] = f"{partition.name}/"
-    rig.append(partition)
-    await settled()
-    assert partition.offline is not None
-    rig.files.broken.clear()

@@ -1,0 +1,98 @@
+"""Partitions that are offline come back each by itself, and a disk that hangs holds up no other."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from tests.held_disk import settled
+from tests.unit.broker.broker_rig import BrokerRig, run
+
+from kafkaesque.broker import revivals
+from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.storage import DiskStorage
+from kafkaesque.log.store import Cleaned
+
+
+async def _filled(rig: BrokerRig, name: str) -> Partition:
+    partition = (await rig.topic(name)).partition(0)
+    await rig.fill(partition)
+    return partition
+
+
+async def _take_offline(rig: BrokerRig, partition: Partition) -> None:
+    rig.files.broken["sync"] = f"{partition.name}/"
+    rig.append(partition)
+    await settled()
+    assert partition.offline is not None
+    rig.files.broken.clear()
+
+
+async def _hang(rig: BrokerRig, partition: Partition) -> Callable[[], Awaitable[None]]:
+    """Its repair begins, and its disk does not answer. What lets it go on to its end."""
+    await _take_offline(rig, partition)
+    rig.disk.is_held = True
+    reviving = asyncio.ensure_future(rig.broker.storage.revive())
+    await settled()
+    hanging = rig.disk.hold_back()
+    rig.disk.is_held = False
+
+    async def go_on() -> None:
+        hanging()
+        await reviving
+
+    return go_on
+
+
+def test_a_partition_whose_revival_hangs_holds_up_no_other(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        hung, other = await _filled(rig, "hung"), await _filled(rig, "other")
+        go_on = await _hang(rig, hung)
+        await _take_offline(rig, other)
+        second = asyncio.ensure_future(rig.broker.storage.revive())
+        await settled()
+        assert rig.broker.storage.offline() == [hung]
+        await go_on()
+        await second
+        assert rig.broker.storage.offline() == []
+
+    run(tmp_path, work)
+
+
+def test_a_swap_does_not_wait_for_a_repair_that_hangs(tmp_path: Path) -> None:
+    """Whoever swaps holds the checkpoints, and with them what every deletion needs."""
+
+    async def work(rig: BrokerRig) -> None:
+        hung, other = await _filled(rig, "hung"), await _filled(rig, "other")
+        go_on = await _hang(rig, hung)
+        storage = rig.broker.storage
+        assert isinstance(storage, DiskStorage)
+        async with asyncio.timeout(60):
+            assert not await storage.swap(hung, [], Cleaned(0, 0, 0, 0, 0))
+            await storage.delete([other])
+        await go_on()
+
+    run(tmp_path, work)
+
+
+def test_a_partition_that_takes_long_to_find_damaged_is_left_alone_for_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(revivals, "_LONG_SECONDS", -1.0)
+    monkeypatch.setattr(revivals, "_REST", 1e9)
+
+    async def work(rig: BrokerRig) -> None:
+        partition = await _filled(rig, "orders")
+        await _take_offline(rig, partition)
+        storage = rig.broker.storage
+        assert isinstance(storage, DiskStorage)
+        rig.files.broken["sync"] = f"{partition.name}/"
+        await storage.revive()
+        rig.files.broken.clear()
+        await storage.revive()
+        assert partition.offline is not None
+        storage._revivals._resting.clear()
+        await storage.revive()
+        assert partition.offline is None
+
+    run(tmp_path, work)
