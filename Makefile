@@ -1,8 +1,9 @@
 # Everything starts from Python 3.11+ and make; PyPI is all that has to be reachable.
-#   make up      set up and run the platform        make check    format, lint, types, layers
-#   make test    set up and pass the tests          make compat   foreign clients and Apache Kafka's tools
-#   make venv    set up only                        make crash, make fuzz, make simulate, make bench, make bench-fanout and others: slower, see README
-#   make profile where the broker's time goes       make bench-micro   what an operation costs, beside BASELINE=HEAD
+#   make up        set up and run the platform        make check    format, lint, types, layers
+#   make test      set up and pass the tests          make compat   foreign clients and Apache Kafka's tools
+#   make test-all  and the slow ones among them       make crash, make fuzz, make simulate, make bench, make bench-fanout and others: slower, see README
+#   make venv      set up only                        make bench-micro   what an operation costs, beside BASELINE=HEAD
+#   make profile   where the broker's time goes
 
 PYTHON ?= python3
 VENV := .venv
@@ -17,7 +18,7 @@ BROWSER := $(VENV)/.browser
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help venv lock up test check format compat crash fuzz simulate bench bench-transactions bench-fixture bench-compaction bench-fanout bench-schemas bench-spark bench-upserts bench-micro cluster profile clean
+.PHONY: help venv lock up test test-all check format compat crash fuzz simulate bench bench-transactions bench-fixture bench-compaction bench-fanout bench-schemas bench-spark bench-upserts bench-micro cluster profile clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -55,8 +56,15 @@ format: $(READY)
 
 # Two processes: half of the tests wait for something most of the time. If one of them crashes, that
 # is the end: with another in its place xdist would wait for ever.
+IN_TWO := -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart=0
+
+# Every part once for real.
 test: $(READY) $(BROWSER)
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart=0
+	$(BIN)/pytest $(IN_TWO) -m 'not slow and not cluster and not compat and not crash and not fuzz'
+
+# What CI runs: the slow ones too.
+test-all: $(READY) $(BROWSER)
+	$(BIN)/pytest $(IN_TWO)
 
 compat: $(READY) $(BROWSER)
 	$(BIN)/pytest -m compat tests/compat

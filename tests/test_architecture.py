@@ -2,8 +2,10 @@
 
 import ast
 import json
+import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -73,3 +75,12 @@ def test_a_broker_process_loads_no_client_and_no_web_framework() -> None:
     loaded = set(json.loads(output))
     assert "kafkaesque.broker.broker" in loaded
     assert loaded.isdisjoint({"confluent_kafka", "fastapi", "pydantic", "rich", "kio", "pytest"})
+
+
+def test_make_test_leaves_out_what_is_slow_and_nothing_else_that_ci_runs() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    everything = shlex.split(project["tool"]["pytest"]["ini_options"]["addopts"])[-1]
+    makefile = (ROOT / "Makefile").read_text()
+    assert f"$(BIN)/pytest $(IN_TWO) -m 'not slow and {everything}'\n" in makefile
+    assert "$(BIN)/pytest $(IN_TWO)\n" in makefile
+    assert (ROOT / ".ci" / "run").read_text().endswith("make check\nmake test-all\n")

@@ -11,6 +11,8 @@ from tests.compat.chaos import Chaos, Plan, Seat
 from tests.compat.drivers import CONFLUENT, JAVA, KAFKA_PYTHON
 from tests.compat.peer import running_peer
 
+pytestmark = pytest.mark.slow
+
 EAGER_RANGE = (
     *[Seat(CONFLUENT)] * 2,
     Seat(CONFLUENT, static=True),

@@ -67,6 +67,7 @@ from kafkaesque.records.batch import batches
 TIMEOUT_S = foreign.TIMEOUT_S
 
 
+@pytest.mark.slow
 def test_01_a_consumer_that_seeks_into_a_batch_gets_exactly_the_right_record(peer: Peer) -> None:
     topic = foreign.create_topic(peer.bootstrap)
     assert foreign.produce(peer.bootstrap, topic, [f"{i}" for i in range(10)]) == [*range(10)]
@@ -143,6 +144,7 @@ def test_03_offset_fetch_of_an_unknown_group_in_every_version(peer: Peer, versio
     assert (partition.committed_offset, partition.metadata) == (-1, "")
 
 
+@pytest.mark.slow
 def test_04_committed_readers_stop_at_the_first_open_transaction(peer: Peer) -> None:
     topic = foreign.create_topic(peer.bootstrap)
     foreign.produce(peer.bootstrap, topic, ["plain"])
@@ -158,6 +160,7 @@ def test_04_committed_readers_stop_at_the_first_open_transaction(peer: Peer) -> 
     assert everything == ["plain", "aborted", "committed"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("versions", [OLD, NEW], ids=["old", "new"])
 def test_11_a_delayed_end_does_not_touch_the_next_transaction(
     peer: Peer, versions: Versions
@@ -188,6 +191,7 @@ def _sent(producer: RawProducer, topic: str, value: bytes) -> ErrorCode:
     return ErrorCode(producer.send(topic, 0, [value]).error_code)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("together", [True, False], ids=["one batch", "a batch each"])
 @pytest.mark.parametrize("codec", ["none", "lz4"])
 def test_05_list_offsets_finds_the_first_record_at_or_after_a_time(
@@ -209,6 +213,7 @@ def test_05_list_offsets_finds_the_first_record_at_or_after_a_time(
     assert (latest.offset, latest.timestamp) == (3, start + 5000)
 
 
+@pytest.mark.slow
 def test_05_list_offsets_by_time_of_an_empty_partition(peer: Peer) -> None:
     topic = foreign.create_topic(peer.bootstrap)
     assert foreign.offset_at(peer.bootstrap, topic, 0) == OFFSET_END
@@ -280,6 +285,7 @@ def test_08_the_longest_name_and_every_legal_character_are_accepted(peer: Peer) 
     assert code == KafkaError.TOPIC_EXCEPTION
 
 
+@pytest.mark.slow
 def test_09_cooperative_rebalancing_moves_only_what_has_to_move(peer: Peer) -> None:
     topic, group = foreign.create_topic(peer.bootstrap, partitions=6), foreign.name("group")
     with CooperativeMember(peer.bootstrap, topic, group) as first:
@@ -294,6 +300,7 @@ def test_09_cooperative_rebalancing_moves_only_what_has_to_move(peer: Peer) -> N
         assert first.history[2:] == [("assigned", moved)]
 
 
+@pytest.mark.slow
 def test_09_the_partitions_that_stay_are_read_while_the_others_move(peer: Peer) -> None:
     topic, group = foreign.create_topic(peer.bootstrap, partitions=2), foreign.name("group")
     with CooperativeMember(peer.bootstrap, topic, group) as first:
@@ -320,6 +327,7 @@ def test_10_deleting_a_topic_deletes_its_committed_offsets(peer: Peer) -> None:
     assert foreign.watermarks(peer.bootstrap, topic) == (0, 0)
 
 
+@pytest.mark.slow
 def test_12_nothing_acknowledged_is_lost_and_no_offset_changes_under_pause_and_kill(
     tmp_path: Path,
 ) -> None:

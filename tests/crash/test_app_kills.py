@@ -7,6 +7,8 @@ import pytest
 from tests.broker_process import BrokerProcess
 from tests.crash.app_kills import play
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = {"session.timeout.ms": 1000, "heartbeat.interval.ms": 300}
 
 

@@ -15,6 +15,7 @@ from tests.crash.power_clients import EXPIRING, PowerClient
 from tests.crash.power_look import look
 from tests.crash.power_world import PowerWorld
 from tests.crash.promises import Promises
+from tests.tiers import few
 
 WORLDS = 100
 CUTS = 10
@@ -22,7 +23,7 @@ _CLIENTS = 3
 _OPERATIONS = 25
 
 
-@pytest.mark.parametrize("seed", range(WORLDS))
+@pytest.mark.parametrize("seed", few(range(WORLDS), 8))
 def test_ten_power_cuts_break_no_promise(seed: int, overheard: Overheard) -> None:
     asyncio.run(World(seed).run(CUTS))
     assert overheard.bugs == []

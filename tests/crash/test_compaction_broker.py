@@ -27,6 +27,8 @@ from kafkaesque.records.batch import Record, new_batch, records
 from kafkaesque.records.control import Marker, read_marker
 from kafkaesque.types import AbortedTransaction
 
+pytestmark = pytest.mark.slow
+
 TOPIC = "table"
 CONFIGS = {
     "cleanup.policy": "compact",

@@ -26,6 +26,7 @@ _PARTITIONS = 4
 _RECORDS = 5
 
 
+@pytest.mark.slow
 def test_producers_are_remembered_though_their_records_are_deleted() -> None:
     acknowledged = 0
 

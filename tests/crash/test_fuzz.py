@@ -80,6 +80,7 @@ def test_mutants_are_of_every_kind() -> None:
     assert len({m.data[4:8] for m in taken}) > 0.9 * len(CASES)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_twenty_thousand_mutants_change_nothing_for_others(tmp_path: Path) -> None:
     _attack(tmp_path, seed=20, mutants=20_000, warm_up=4_000)

@@ -12,6 +12,8 @@ from tests.crash.history import Kind
 from tests.crash.nemeses import kill, pause
 from tests.crash.play import Play
 
+pytestmark = pytest.mark.slow
+
 _SETTINGS = (
     # Checkpoints and rolls are under way when the kill comes.
     "log.segment.bytes=65536",

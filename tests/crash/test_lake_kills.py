@@ -19,7 +19,10 @@ from tests.lake_rows import foreign_rows
 from kafkaesque.pipelines import archive
 from kafkaesque.pipelines.lake.warehouse import table_name
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc"),
+]
 
 PARTITIONS = 2
 MAINTAIN = """

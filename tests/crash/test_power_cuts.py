@@ -11,6 +11,7 @@ from uuid import UUID
 
 import pytest
 from tests.crash.forgetting import ForgettingFiles, PowerCut
+from tests.tiers import few
 
 from kafkaesque.errors import KafkaError
 from kafkaesque.log.directory import DataDirectory
@@ -291,7 +292,7 @@ def _check_read(partition: Partition, offset: int) -> None:
     assert found[0] <= header.last_offset
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", few(range(10), 3))
 def test_what_was_flushed_survives_a_thousand_power_cuts(block: int) -> None:
     for seed in range(block, WORLDS, 10):
         try:

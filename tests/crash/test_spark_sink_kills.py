@@ -15,7 +15,10 @@ from tests.crash.pipeline_kills import ALL_THE_TIME, Kills, Numbers, Scene
 
 from kafkaesque.pipelines.files import load
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc"),
+]
 
 PARTITIONS = 2
 FILE = """

@@ -18,7 +18,10 @@ from tests.stocks_run import JSON, START_US
 from kafkaesque.pipelines import stocks
 from kafkaesque.pipelines.stocks import Stocks
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc"),
+]
 
 TICKERS = ("AAPL", "AMZN", "GOOG")
 

@@ -25,6 +25,7 @@ from tests.crash.power import Disk, Machine
 from tests.crash.queue_checker import queue_anomalies
 from tests.crash.raw_clients import RawInstance
 from tests.crash.transaction_clients import Arena
+from tests.tiers import few
 from tests.wire.client import AsyncClient
 from tests.wire.requests import create_topic
 from tests.wire.transactional import NEW, OLD, RawProducer, patiently
@@ -46,7 +47,7 @@ _SLOW_SYNCS = 0.2
 _SLOW_SYNC_SECONDS = 0.003
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", few(range(12), 3))
 def test_power_cuts_tear_no_transaction(seed: int) -> None:
     asyncio.run(World(seed).run(CUTS))
 

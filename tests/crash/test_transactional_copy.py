@@ -16,6 +16,7 @@ from tests.crash.copy_scene import CopyScene
 CONFLUENT = (sys.executable, "-m", "tests.crash.copier")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_three_kills_of_copiers_and_broker_leave_an_exact_copy(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path / "data") as broker:

@@ -21,7 +21,10 @@ from tests.upsert_events import make_topic, rows, send
 
 from kafkaesque.pipelines import upsert
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc"),
+]
 
 TABLE = "t"
 FIRST_MS = 1_700_000_000_000

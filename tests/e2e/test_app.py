@@ -40,6 +40,7 @@ def committed(bootstrap: str, group: str, topic: str) -> list[int]:
     return [foreign.committed(bootstrap, group, topic, number).offset for number in range(3)]
 
 
+@pytest.mark.slow
 def test_events_of_a_foreign_producer_are_handled_and_committed(
     bootstrap: str, topic: str, app: App
 ) -> None:
@@ -70,6 +71,7 @@ def test_events_of_a_foreign_producer_are_handled_and_committed(
         assert offsets == list(range(10))
 
 
+@pytest.mark.slow
 def test_two_groups_each_get_everything_and_a_restart_goes_on(
     bootstrap: str, topic: str, app: App
 ) -> None:
@@ -143,6 +145,7 @@ def test_plain_handlers_of_partitions_run_side_by_side(
         assert all(it.last_error is None for it in running.app.status)
 
 
+@pytest.mark.slow
 def test_no_more_plain_handlers_run_than_are_allowed(bootstrap: str, topic: str) -> None:
     app = App(bootstrap, concurrency=2)
     at_work: list[int] = []
@@ -166,6 +169,7 @@ def test_no_more_plain_handlers_run_than_are_allowed(bootstrap: str, topic: str)
     assert max(most) == 2
 
 
+@pytest.mark.slow
 def test_only_what_is_acknowledged_without_a_gap_is_committed(
     bootstrap: str, topic: str, app: App
 ) -> None:
@@ -197,6 +201,7 @@ def test_only_what_is_acknowledged_without_a_gap_is_committed(
         foreign.until(lambda: place() == 5)
 
 
+@pytest.mark.slow
 def test_a_handler_that_does_not_acknowledge_is_given_no_more_than_its_buffer(
     bootstrap: str, topic: str, app: App
 ) -> None:
@@ -229,6 +234,7 @@ START: dict[str, Start] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", START)
 def test_a_start_is_kept_from_the_moment_the_group_is_joined(
     bootstrap: str, topic: str, kind: str
@@ -254,6 +260,7 @@ def test_a_start_is_kept_from_the_moment_the_group_is_joined(
     assert seen == ([3] if kind == "latest" else [1, 2, 3])
 
 
+@pytest.mark.slow
 def test_a_wrapped_coroutine_is_awaited(bootstrap: str, topic: str, app: App) -> None:
     seen: list[bytes] = []
 
@@ -284,6 +291,7 @@ def test_serve_runs_on_a_loop_of_the_users_own(bootstrap: str, topic: str, app: 
     assert seen[0] == b"x"
 
 
+@pytest.mark.slow
 def test_cancelling_serve_commits_and_leaves(bootstrap: str, topic: str, app: App) -> None:
     group = foreign.name("group")
     seen: list[bytes] = []
@@ -303,6 +311,7 @@ def test_cancelling_serve_commits_and_leaves(bootstrap: str, topic: str, app: Ap
     assert foreign.committed(bootstrap, group, topic).offset == 1
 
 
+@pytest.mark.slow
 def test_stopping_lets_the_handler_finish(bootstrap: str, topic: str, app: App) -> None:
     group = foreign.name("group")
     begun, go_on = threading.Event(), threading.Event()
@@ -322,6 +331,7 @@ def test_stopping_lets_the_handler_finish(bootstrap: str, topic: str, app: App) 
     assert foreign.committed(bootstrap, group, topic).offset == 1
 
 
+@pytest.mark.slow
 def test_stopping_does_not_wait_for_ever(bootstrap: str, topic: str, app: App) -> None:
     group = foreign.name("group")
     begun, go_on = threading.Event(), threading.Event()
@@ -339,6 +349,7 @@ def test_stopping_does_not_wait_for_ever(bootstrap: str, topic: str, app: App) -
     go_on.set()
 
 
+@pytest.mark.slow
 def test_an_app_that_cannot_work_says_so_before_it_joins(bootstrap: str, topic: str) -> None:
     with pytest.raises(HandlerError, match="the app has no handlers"):
         App(bootstrap).run()

@@ -19,6 +19,8 @@ from tests.running_app import RunningApp
 from kafkaesque.client.app import Ack, App, State
 from kafkaesque.event import Event
 
+pytestmark = pytest.mark.slow
+
 QUICK: dict[str, Any] = {"retries": 2, "backoff_s": 0.01, "backoff_max_s": 0.02}
 
 

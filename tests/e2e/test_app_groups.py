@@ -18,6 +18,8 @@ from tests.running_app import RunningApp
 from kafkaesque.client.app import App
 from kafkaesque.event import Event
 
+pytestmark = pytest.mark.slow
+
 PARTITIONS = 4
 EACH = 50
 

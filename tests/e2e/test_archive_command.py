@@ -4,9 +4,12 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
 from tests import foreign
 from tests.broker_process import COMMAND, BrokerProcess
 from tests.lake_rows import foreign_rows
+
+pytestmark = pytest.mark.slow
 
 
 def kafkaesque(*words: object) -> "subprocess.CompletedProcess[str]":

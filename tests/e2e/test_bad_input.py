@@ -77,6 +77,7 @@ BAD_BATCHES: dict[str, tuple[Callable[[], bytearray], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", BAD_BATCHES)
 def test_a_bad_batch_is_refused_and_nothing_is_written(
     broker: BrokerProcess, topic: str, what: str

@@ -150,6 +150,7 @@ def test_the_lag_of_many_groups_is_cut_and_says_so(shown: Shown) -> None:
     assert cuts == [(6, 0), (5, 1), (4, 1), (1, 3)]
 
 
+@pytest.mark.slow
 def test_it_is_well_until_a_partition_is_offline(shown: Shown, files: FaultyFiles) -> None:
     topic = foreign.create_topic(shown.bootstrap)
     status, report = shown.health()

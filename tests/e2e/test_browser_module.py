@@ -18,6 +18,8 @@ from tests.switched_proxy import SwitchedProxy
 from kafkaesque.client.v1 import encode_event
 from kafkaesque.records.record import Record
 
+pytestmark = pytest.mark.slow
+
 PAGE = """
 async () => {
     const { connect } = await import("/kafkaesque.js");

@@ -27,12 +27,14 @@ def assert_one_complaint(done: Done, *parts: str) -> None:
         assert part in done.stderr
 
 
+@pytest.mark.slow
 def test_the_installed_command_reaches_a_broker(broker: BrokerProcess) -> None:
     made = kafkaesque("topic", "create", "orders", "-b", broker.bootstrap)
     assert (made.returncode, made.stderr) == (0, "")
     assert made.stdout == "TOPIC   STATUS\norders  OK\n"
 
 
+@pytest.mark.slow
 def test_partitions_default_to_the_brokers_setting(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path / "data", "--set", "num.partitions=4") as broker:
         kafkaesque("topic", "create", "orders", "-b", broker.bootstrap)
@@ -48,17 +50,20 @@ def test_each_listener_advertises_its_own_address(tmp_path: Path) -> None:
         assert foreign.advertised(f"127.0.0.1:{outside}") == f"localhost:{outside}"
 
 
+@pytest.mark.slow
 def test_the_first_listener_advertises_what_it_is_told(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path / "data", "--advertise", "localhost:1") as broker:
         assert foreign.advertised(broker.bootstrap) == "localhost:1"
 
 
+@pytest.mark.slow
 def test_an_advertised_address_that_cannot_be_reached_is_explained(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path / "data", "--advertise", "localhost:1") as broker:
         made = kafkaesque("topic", "create", "a", "-b", broker.bootstrap, "--timeout", 1)
         assert_one_complaint(made, "advertise")
 
 
+@pytest.mark.slow
 def test_a_broker_prints_one_line_and_ends_with_0_when_told_to_stop(tmp_path: Path) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         command = [str(COMMAND), "broker", "--port", "0", "--data-dir", str(tmp_path / "data")]
@@ -72,6 +77,7 @@ def test_a_broker_prints_one_line_and_ends_with_0_when_told_to_stop(tmp_path: Pa
         assert ":0" not in line
 
 
+@pytest.mark.slow
 def test_memory_keeps_no_files(tmp_path: Path) -> None:
     port = free_port()
     command = [str(COMMAND), "broker", "--port", str(port), "--memory"]
@@ -109,6 +115,7 @@ def test_a_port_that_is_taken_names_itself_and_the_flag(tmp_path: Path) -> None:
     assert_one_complaint(done, f"127.0.0.1:{port}", "--port")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("setting", "cure"),
     [
@@ -121,6 +128,7 @@ def test_a_wrong_setting_is_named_with_its_cure(setting: str, cure: str) -> None
     assert_one_complaint(kafkaesque("broker", "--memory", "--set", setting), "--set", cure)
 
 
+@pytest.mark.slow
 def test_a_second_broker_on_the_same_data_is_refused(broker: BrokerProcess) -> None:
     done = kafkaesque("broker", "--port", "0", "--data-dir", broker.data_dir)
     assert_one_complaint(done, str(broker.data_dir))

@@ -9,6 +9,8 @@ from tests.broker_process import COMMAND
 from tests.in_process import InProcessBroker
 from tests.open_transaction import open_transaction
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def bootstrap() -> Iterator[str]:

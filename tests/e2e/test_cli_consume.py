@@ -56,6 +56,7 @@ def committed(commands: Commands, group: str) -> list[int]:
 ALL = ["0/0=a", "0/1=b", "0/2=c", "0/3=d", "1/0=e", "1/1=f"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("offset", "expected"),
     [
@@ -94,6 +95,7 @@ def test_an_offset_that_is_gone_begins_with_the_first_there_is(commands: Command
     assert done.lines == ["0/2=c", "0/3=d"]
 
 
+@pytest.mark.slow
 def test_only_the_chosen_partitions_are_read(commands: Commands) -> None:
     done = commands.succeed("topic", "consume", "orders", "-o", ":end", "-p", "1", *FORM)
     assert done.lines == ["1/0=e", "1/1=f"]
@@ -116,6 +118,7 @@ def test_json_names_the_topic_if_there_are_several(commands: Commands) -> None:
     )
 
 
+@pytest.mark.slow
 def test_topics_may_be_a_regular_expression(commands: Commands) -> None:
     for topic in ("order-lines", "prices"):
         foreign.create_topic(commands.bootstrap, topic)
@@ -129,12 +132,14 @@ def test_topics_may_be_a_regular_expression(commands: Commands) -> None:
     assert "not a regular expression" in wrong.err
 
 
+@pytest.mark.slow
 def test_a_topic_that_is_not_there_is_named(commands: Commands) -> None:
     for group in ([], ["-g", "billing"]):
         told = commands.complain("topic", "consume", "orders", "missing", *group)
         assert told.startswith("kafkaesque: there is no topic missing: ")
 
 
+@pytest.mark.slow
 def test_records_are_printed_as_they_come_until_ctrl_c(commands: Commands) -> None:
     with consumer(commands) as process:
         assert lines(process, 6) == ALL
@@ -145,6 +150,7 @@ def test_records_are_printed_as_they_come_until_ctrl_c(commands: Commands) -> No
         assert process.returncode == 0
 
 
+@pytest.mark.slow
 def test_at_the_end_only_what_is_new_is_printed(commands: Commands) -> None:
     with consumer(commands, "-o", "end") as process:
         # What is produced before the consumer knows the end is not new to it.
@@ -159,6 +165,7 @@ def test_at_the_end_only_what_is_new_is_printed(commands: Commands) -> None:
         assert process.wait(60) == 0
 
 
+@pytest.mark.slow
 def test_a_group_continues_where_it_was_and_another_begins_anew(commands: Commands) -> None:
     first = commands.succeed("topic", "consume", "orders", "-g", "one", "-n", 4, *FORM).lines
     rest = commands.succeed("topic", "consume", "orders", "-g", "one", "-n", 2, *FORM).lines
@@ -193,6 +200,7 @@ def test_a_group_commits_what_it_printed_while_it_goes_on(
         member.close()
 
 
+@pytest.mark.slow
 def test_two_members_of_a_group_share_the_partitions(commands: Commands) -> None:
     with consumer(commands, "-g", "one") as first:
         assert lines(first, 6) == ALL
@@ -203,6 +211,7 @@ def test_two_members_of_a_group_share_the_partitions(commands: Commands) -> None
             assert sorted(lines(first, 1) + lines(second, 1)) == ["0/4=new", "1/2=new"]
 
 
+@pytest.mark.slow
 def test_a_reader_that_closes_the_pipe_ends_it_quietly(commands: Commands) -> None:
     values = ["x" * 1000] * 1000
     foreign.produce(commands.bootstrap, "orders", values, 0)
@@ -217,6 +226,7 @@ def test_a_reader_that_closes_the_pipe_ends_it_quietly(commands: Commands) -> No
     assert 0 < sum(max(0, offset) for offset in committed(commands, "one")) < 1006
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_it_at_once_though_the_broker_is_gone(tmp_path: Path) -> None:
     """And says that what it printed is not committed."""
     with BrokerProcess(tmp_path / "data") as broker:
@@ -239,6 +249,7 @@ def test_ctrl_c_ends_it_at_once_though_the_broker_is_gone(tmp_path: Path) -> Non
     assert f"nothing answers at {broker.bootstrap} " in last
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [[], ["-g", "one"]], ids=["alone", "in a group"])
 def test_a_broker_that_goes_away_and_comes_back_is_told_of(tmp_path: Path, more: list[str]) -> None:
     with BrokerProcess(tmp_path / "data") as broker:

@@ -41,6 +41,7 @@ def only_record(commands: Commands, partition: int) -> Message:
     return record
 
 
+@pytest.mark.slow
 def test_all_of_the_input_is_one_message(commands: Commands, produce: Callable[..., Done]) -> None:
     done = produce(b"two\nlines\n\xff\n", "orders", "-k", "key1")
     assert (done.exit_code, done.err) == (0, "")
@@ -54,6 +55,7 @@ def test_all_of_the_input_is_one_message(commands: Commands, produce: Callable[.
     assert record.headers() is None
 
 
+@pytest.mark.slow
 def test_no_input_is_an_empty_message_or_with_tombstone_none(
     commands: Commands, produce: Callable[..., Done]
 ) -> None:
@@ -73,6 +75,7 @@ def test_headers_and_partition_are_as_given(
     assert only_record(commands, 1).headers() == [("source", b"web"), ("n", b"1=2")]
 
 
+@pytest.mark.slow
 def test_with_a_format_every_line_is_a_record(
     commands: Commands, produce: Callable[..., Done]
 ) -> None:
@@ -95,6 +98,7 @@ def test_topic_partition_and_time_may_come_from_the_input(
     assert only_record(commands, 1).timestamp()[1] == 1_625_049_829_475
 
 
+@pytest.mark.slow
 def test_what_does_not_match_the_format_is_named_and_what_came_before_is_sent(
     commands: Commands, produce: Callable[..., Done]
 ) -> None:
@@ -104,6 +108,7 @@ def test_what_does_not_match_the_format_is_named_and_what_came_before_is_sent(
     assert only_record(commands, 2).value() == b"a"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 @pytest.mark.parametrize("acks", [-1, 1])
 def test_any_codec_and_any_acks_will_do(
@@ -123,6 +128,7 @@ def test_without_acks_nobody_knows_the_offset(
     assert only_record(commands, 0).value() == b"x"
 
 
+@pytest.mark.slow
 def test_a_topic_that_is_not_there_is_made_only_if_allowed(
     commands: Commands, produce: Callable[..., Done]
 ) -> None:
@@ -133,6 +139,7 @@ def test_a_topic_that_is_not_there_is_made_only_if_allowed(
     assert foreign.values(foreign.read(commands.bootstrap, "missing", 1)) == [b"x"]
 
 
+@pytest.mark.slow
 def test_a_partition_that_is_not_there_is_named(produce: Callable[..., Done]) -> None:
     done = produce("x", "orders", "-p", 3)
     assert (done.exit_code, done.out) == (1, "")
@@ -142,6 +149,7 @@ def test_a_partition_that_is_not_there_is_named(produce: Callable[..., Done]) ->
     assert "topic orders took no record: " in done.err
 
 
+@pytest.mark.slow
 def test_a_record_that_is_too_large_for_the_topic_is_told_the_setting(
     commands: Commands, produce: Callable[..., Done]
 ) -> None:
@@ -151,6 +159,7 @@ def test_a_record_that_is_too_large_for_the_topic_is_told_the_setting(
     assert "alter-config orders --set max.message.bytes=" in done.err
 
 
+@pytest.mark.slow
 def test_a_compacted_topic_says_that_it_wants_a_key(
     commands: Commands, produce: Callable[..., Done]
 ) -> None:
@@ -162,6 +171,7 @@ def test_a_compacted_topic_says_that_it_wants_a_key(
     assert only_record(commands, 2).value() == b"x"
 
 
+@pytest.mark.slow
 def test_a_record_is_sent_as_soon_as_its_line_is_there(commands: Commands) -> None:
     command = ["topic", "produce", "orders", "-p", "0", "-f", r"%v\n", "-o", r"%o\n"]
     with subprocess.Popen(
@@ -179,6 +189,7 @@ def test_a_record_is_sent_as_soon_as_its_line_is_there(commands: Commands) -> No
         assert process.wait(foreign.TIMEOUT_S) == 0
 
 
+@pytest.mark.slow
 def test_ctrl_d_sends_what_was_typed(commands: Commands) -> None:
     line = ["topic", "produce", "orders", "-k", "key1", "-b", commands.bootstrap]
     with typing_user(*line) as user:

@@ -71,6 +71,7 @@ def test_a_check_says_what_would_run(commands: Commands) -> None:
     assert done.out == "right:app is ready: handle (topic orders, group g)\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_with_everything_committed(
     bootstrap: str, tmp_path: Path, number: signal.Signals
@@ -88,6 +89,7 @@ def test_a_signal_ends_it_with_everything_committed(
     assert foreign.committed(bootstrap, group, topic).offset == 20
 
 
+@pytest.mark.slow
 def test_a_second_signal_does_not_wait_for_handlers(bootstrap: str, tmp_path: Path) -> None:
     topic, group = foreign.create_topic(bootstrap), foreign.name("group")
     foreign.produce(bootstrap, topic, [b"x"])

@@ -28,6 +28,7 @@ def test_a_topic_is_made_listed_and_deleted(commands: Commands) -> None:
     assert commands.succeed("topic", "list").out == "NAME  PARTITIONS  REPLICAS\n"
 
 
+@pytest.mark.slow
 def test_brokers_may_be_named_before_or_after_the_command(commands: Commands) -> None:
     commands.succeed("topic", "--brokers", "127.0.0.1:1", "create", "orders")
     assert commands.succeed("topic", "list").rows[1][0] == "orders"
@@ -70,6 +71,7 @@ def test_sizes_that_nobody_tells_are_left_open(
     assert commands.succeed("topic", "describe", "prices").rows[-1][-3:] == ["0", "-", "-"]
 
 
+@pytest.mark.slow
 def test_partitions_are_described_page_by_page(commands: Commands) -> None:
     commands.succeed("topic", "create", "orders", "-p", 5)
     page = commands.succeed("topic", "describe", "orders", "--page", 2, "--page-size", 2).lines
@@ -89,6 +91,7 @@ def test_several_topics_are_described_with_a_blank_line_between(commands: Comman
     assert second.split()[:2] == ["Name", "a"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["json", "yaml"])
 def test_json_and_yaml_say_everything(commands: Commands, form: str) -> None:
     def data(*args: object) -> Any:
@@ -126,6 +129,7 @@ def test_json_and_yaml_say_everything(commands: Commands, form: str) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_one_topic_that_fails_does_not_stop_the_others(commands: Commands) -> None:
     commands.succeed("topic", "create", "old")
     made = commands("topic", "create", "old", "new", "no good", "new")
@@ -150,6 +154,7 @@ def test_one_topic_that_fails_does_not_stop_the_others(commands: Commands) -> No
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", ["nonsense=1", "retention.ms=soon", "cleanup.policy=burn"])
 def test_a_wrong_config_is_named_and_nothing_is_made(commands: Commands, config: str) -> None:
     made = commands("topic", "create", "orders", "-c", config)
@@ -169,6 +174,7 @@ def test_internal_topics_are_listed_when_asked_for(commands: Commands) -> None:
     assert "__mine" in commands.succeed("topic", "list", "--internal").out
 
 
+@pytest.mark.slow
 def test_partitions_are_added_to_those_there_are(commands: Commands) -> None:
     commands.succeed("topic", "create", "orders", "prices", "-p", 2)
     added = commands("topic", "add-partitions", "orders", "missing", "--num", 3)
@@ -183,6 +189,7 @@ def test_partitions_are_added_to_those_there_are(commands: Commands) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_partitions_of_internal_topics_are_added_only_by_force(commands: Commands) -> None:
     commands.succeed("topic", "create", "__mine")
     told = commands.complain("topic", "add-partitions", "__mine", "-n", 1)
@@ -208,6 +215,7 @@ def test_settings_are_set_put_back_added_to_and_taken_from(commands: Commands) -
     assert setting("cleanup.policy") == "compact"
 
 
+@pytest.mark.slow
 def test_a_wrong_setting_is_named_with_its_cure(commands: Commands) -> None:
     commands.succeed("topic", "create", "orders")
     altered = commands("topic", "alter-config", "orders", "missing", "--set", "nonsense=1")
@@ -227,6 +235,7 @@ def filled(commands: Commands) -> str:
     return topic
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "starts"),
     [
@@ -250,6 +259,7 @@ def test_a_topic_is_trimmed_to_an_offset_or_a_time(
     assert [str(low) for low in lows] == starts
 
 
+@pytest.mark.slow
 def test_trimming_beyond_the_end_is_refused_for_that_partition(
     commands: Commands, filled: str
 ) -> None:
@@ -259,11 +269,13 @@ def test_trimming_beyond_the_end_is_refused_for_that_partition(
     assert trimmed.rows[2][:4] == ["orders", "1", "-", "OFFSET_OUT_OF_RANGE:"]
 
 
+@pytest.mark.slow
 def test_nothing_is_trimmed_where_nobody_can_be_asked(commands: Commands, filled: str) -> None:
     assert "give --no-confirm" in commands.complain("topic", "trim", filled, "-o", "end")
     assert foreign.watermarks(commands.bootstrap, filled) == (0, 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "exit_code", "start"), [("y", 0, 4), ("n", 1, 0), (CTRL_C, 130, 0)]
 )
@@ -280,6 +292,7 @@ def test_at_a_terminal_it_shows_what_it_would_do_and_asks(
     assert foreign.watermarks(commands.bootstrap, filled) == (start, 4)
 
 
+@pytest.mark.slow
 def test_a_partition_or_a_topic_that_is_not_there_is_named(commands: Commands, filled: str) -> None:
     told = commands.complain("topic", "trim", filled, "-o", "end", "-p", 7, "--no-confirm")
     assert "there is no partition 7: " in told

@@ -35,6 +35,7 @@ def read_all(topic: str, bootstrap: str, **options: Any) -> list[Event]:
         return list(consumer)
 
 
+@pytest.mark.slow
 def test_keys_go_where_javas_clients_put_them(bootstrap: str) -> None:
     topic = create_topic(bootstrap, partitions=3)
     keys = ["key1", *(f"k{n}" for n in range(50))]
@@ -44,6 +45,7 @@ def test_keys_go_where_javas_clients_put_them(bootstrap: str) -> None:
     assert sent[0] == (2, 0)
 
 
+@pytest.mark.slow
 def test_kafka_python_reads_what_we_wrote(bootstrap: str) -> None:
     topic = create_topic(bootstrap)
     with Producer(bootstrap) as producer:
@@ -59,6 +61,7 @@ def test_kafka_python_reads_what_we_wrote(bootstrap: str) -> None:
     assert (second.value, [tuple(h) for h in second.headers]) == (None, [("text", "ü".encode())])
 
 
+@pytest.mark.slow
 def test_we_read_what_kafka_python_and_aiokafka_wrote(bootstrap: str) -> None:
     topic = create_topic(bootstrap)
     theirs = KafkaProducer(bootstrap_servers=bootstrap)
@@ -94,6 +97,7 @@ def test_a_program_that_awaits_sends_and_reads(bootstrap: str) -> None:
     assert read_values == ["first", *range(1000), *range(1000)]
 
 
+@pytest.mark.slow
 def test_a_full_queue_holds_up_a_program_that_waits(bootstrap: str) -> None:
     topic = create_topic(bootstrap)
     with Producer(bootstrap, topic, queue_buffering_max_messages=10) as producer:
@@ -101,6 +105,7 @@ def test_a_full_queue_holds_up_a_program_that_waits(bootstrap: str) -> None:
     assert [event.value for event in read_all(topic, bootstrap)] == list(range(500))
 
 
+@pytest.mark.slow
 def test_the_loop_turns_while_a_consumer_waits(bootstrap: str) -> None:
     topic = create_topic(bootstrap)
 
@@ -124,6 +129,7 @@ def test_the_loop_turns_while_a_consumer_waits(bootstrap: str) -> None:
     assert asyncio.run(run()) == ["turned"]
 
 
+@pytest.mark.slow
 def test_a_cancelled_consumer_loses_nothing(bootstrap: str) -> None:
     topic = create_topic(bootstrap)
 
@@ -150,6 +156,7 @@ def test_a_cancelled_consumer_loses_nothing(bootstrap: str) -> None:
     assert asyncio.run(asyncio.wait_for(run(), 60)) == list(range(20))
 
 
+@pytest.mark.slow
 def test_a_refused_event_is_a_kafka_error_with_its_cause(bootstrap: str) -> None:
     topic = create_topic(bootstrap, configs={"max.message.bytes": "1000"})
     producer = Producer(bootstrap, topic)
@@ -167,6 +174,7 @@ def test_a_refused_event_is_a_kafka_error_with_its_cause(bootstrap: str) -> None
         producer.send(value=1)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_delivered_is_reported_when_it_closes(
     caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
@@ -181,6 +189,7 @@ def test_what_cannot_be_delivered_is_reported_when_it_closes(
     assert any("nothing answers" in message for message in caplog.messages)
 
 
+@pytest.mark.slow
 def test_events_wait_for_a_broker_that_restarts(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path / "data") as broker:
         topic = create_topic(broker.bootstrap)
@@ -198,6 +207,7 @@ def test_events_wait_for_a_broker_that_restarts(tmp_path: Path) -> None:
             assert next(events).value == 2
 
 
+@pytest.mark.slow
 def test_where_to_start(bootstrap: str) -> None:
     topic = create_topic(bootstrap, partitions=2)
     with Producer(bootstrap, topic) as producer:
@@ -220,6 +230,7 @@ def test_where_to_start(bootstrap: str) -> None:
     assert starting(Timestamp(5000)) == []
 
 
+@pytest.mark.slow
 def test_latest_is_from_the_with_on(bootstrap: str) -> None:
     topic = create_topic(bootstrap)
     with Producer(bootstrap, topic) as producer:
@@ -242,6 +253,7 @@ def test_a_group_goes_on_where_it_committed(bootstrap: str) -> None:
     assert committed(bootstrap, group, topic).offset == 6
 
 
+@pytest.mark.slow
 def test_a_loop_without_a_with_commits_when_it_ends(bootstrap: str) -> None:
     topic, group = create_topic(bootstrap), name("group")
     with Producer(bootstrap, topic) as producer:
@@ -250,6 +262,7 @@ def test_a_loop_without_a_with_commits_when_it_ends(bootstrap: str) -> None:
     assert committed(bootstrap, group, topic).offset == 3
 
 
+@pytest.mark.slow
 def test_explicit_commits_only_what_it_is_told(bootstrap: str) -> None:
     topic, group = create_topic(bootstrap), name("group")
     with Producer(bootstrap, topic) as producer:
@@ -266,6 +279,7 @@ def test_explicit_commits_only_what_it_is_told(bootstrap: str) -> None:
     assert committed(bootstrap, group, topic).offset == 4
 
 
+@pytest.mark.slow
 def test_a_program_that_awaits_commits_and_moves(bootstrap: str) -> None:
     topic, group = create_topic(bootstrap), name("group")
 
@@ -287,6 +301,7 @@ def test_a_program_that_awaits_commits_and_moves(bootstrap: str) -> None:
     assert committed(bootstrap, group, topic).offset == 3
 
 
+@pytest.mark.slow
 def test_what_cannot_be_decoded_keeps_its_place(bootstrap: str) -> None:
     topic, group = create_topic(bootstrap), name("group")
     with Producer(bootstrap, topic, value="bytes") as producer:
@@ -309,6 +324,7 @@ def test_what_cannot_be_decoded_keeps_its_place(bootstrap: str) -> None:
     assert [error.part for error in noted] == ["value"]
 
 
+@pytest.mark.slow
 def test_models_and_pairs_of_functions(bootstrap: str) -> None:
     from pydantic import BaseModel
 
@@ -330,6 +346,7 @@ def test_models_and_pairs_of_functions(bootstrap: str) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_seek_pause_position_and_lag(bootstrap: str) -> None:
     topic = create_topic(bootstrap, partitions=2)
     with Producer(bootstrap, topic) as producer:
@@ -351,6 +368,7 @@ def test_seek_pause_position_and_lag(bootstrap: str) -> None:
         assert f"{topic}-0 at 3" in repr(consumer)
 
 
+@pytest.mark.slow
 def test_what_was_taken_in_of_a_paused_partition_waits(bootstrap: str) -> None:
     topic = create_topic(bootstrap)
     with Producer(bootstrap, topic) as producer:
@@ -365,6 +383,7 @@ def test_what_was_taken_in_of_a_paused_partition_waits(bootstrap: str) -> None:
         assert "5 events" in repr(consumer)
 
 
+@pytest.mark.slow
 def test_topics_by_list_and_by_pattern(bootstrap: str) -> None:
     stem = name("many")
     topics = [create_topic(bootstrap, f"{stem}.{n}") for n in range(2)]
@@ -377,6 +396,7 @@ def test_topics_by_list_and_by_pattern(bootstrap: str) -> None:
                 assert sorted(event.value for event in consumer) == topics
 
 
+@pytest.mark.slow
 def test_new_partitions_are_picked_up(bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from confluent_kafka.admin import NewPartitions
 
@@ -393,6 +413,7 @@ def test_new_partitions_are_picked_up(bootstrap: str, monkeypatch: pytest.Monkey
         assert next(iter(consumer)).partition == 1
 
 
+@pytest.mark.slow
 def test_a_partition_that_comes_later_is_read_from_its_beginning(
     bootstrap: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -416,6 +437,7 @@ def test_a_topic_that_is_not_there_is_said_so(bootstrap: str) -> None:
         assert caught.value.code.name == "UNKNOWN_TOPIC_OR_PARTITION"
 
 
+@pytest.mark.slow
 def test_stop_ends_the_loop_from_another_thread(bootstrap: str) -> None:
     topic = create_topic(bootstrap)
     with Consumer(topic, bootstrap) as consumer:
@@ -423,6 +445,7 @@ def test_stop_ends_the_loop_from_another_thread(bootstrap: str) -> None:
         assert list(consumer) == []
 
 
+@pytest.mark.slow
 def test_a_connection_and_settings_pass_through(bootstrap: str) -> None:
     host, port = bootstrap.split(":")
     connection = Connection(brokers=(Address(host, int(port)),))
@@ -435,6 +458,7 @@ def test_a_connection_and_settings_pass_through(bootstrap: str) -> None:
             Producer(connection, **wrong)
 
 
+@pytest.mark.slow
 def test_an_open_transaction_does_not_keep_a_reader_from_the_end(bootstrap: str) -> None:
     import confluent_kafka
 
@@ -453,6 +477,7 @@ def test_an_open_transaction_does_not_keep_a_reader_from_the_end(bootstrap: str)
     assert [event.value for event in read_all(topic, bootstrap)] == [1, 2]
 
 
+@pytest.mark.slow
 def test_a_slow_reader_still_takes_part_in_rebalances(bootstrap: str) -> None:
     topic, group = create_topic(bootstrap, partitions=2), name("group")
     with Producer(bootstrap, topic) as producer:

@@ -7,10 +7,13 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from tests.broker_process import BrokerProcess
 from tests.foreign import TIMEOUT_S, create_topic, name
 
 from kafkaesque import Producer
+
+pytestmark = pytest.mark.slow
 
 EVENTS = 300
 

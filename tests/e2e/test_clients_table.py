@@ -10,6 +10,8 @@ from tests.foreign import create_topic, until
 from kafkaesque import Event, KafkaError, Producer, Table
 from kafkaesque.client.serde import DecodeEventError
 
+pytestmark = pytest.mark.slow
+
 PRICES = {"AMZN": 74.95, "MSFT": 12.5, "IBM": 3}
 
 

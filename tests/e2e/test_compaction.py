@@ -105,6 +105,7 @@ def test_three_hundred_thousand_records_come_to_the_values_of_a_dict(
     assert read(broker.bootstrap, topic)[0] == expected
 
 
+@pytest.mark.slow
 def test_a_kill_during_compaction_takes_the_child_along_and_loses_nothing(
     broker: BrokerProcess,
 ) -> None:
@@ -141,6 +142,7 @@ def _has_ended(pid: int) -> bool:
         return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("store", ["disk", "memory"])
 def test_a_broker_in_a_thread_compacts_too(tmp_path: Path, store: str) -> None:
     data_dir = tmp_path / "data" if store == "disk" else None
@@ -155,6 +157,7 @@ def test_a_broker_in_a_thread_compacts_too(tmp_path: Path, store: str) -> None:
         assert count < 20_000
 
 
+@pytest.mark.slow
 def test_readers_step_over_batches_without_records(tmp_path: Path) -> None:
     """Compaction leaves them behind, and a fetch may get nothing else."""
     with InProcessBroker(tmp_path / "data") as broker:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from confluent_kafka import Producer, TopicPartition
 from playwright.sync_api import Browser, Locator, Page, expect
 from tests import foreign
@@ -99,6 +100,7 @@ def shoot(page: Page, bootstrap: str) -> None:
     reader.close()
 
 
+@pytest.mark.slow
 def test_sizes_and_partitions_are_those_of_the_broker(shared: BrokerProcess, page: Page) -> None:
     topic = foreign.create_topic(shared.bootstrap, partitions=2)
     foreign.produce(shared.bootstrap, topic, ["x" * 1000] * 3, partition=1)
@@ -112,6 +114,7 @@ def test_sizes_and_partitions_are_those_of_the_broker(shared: BrokerProcess, pag
     expect(page.locator("[data-row='cleanup.policy'] [data-cell=value]")).to_have_text("delete")
 
 
+@pytest.mark.slow
 def test_the_tail_shows_filters_and_pauses(shared: BrokerProcess, page: Page) -> None:
     topic = foreign.create_topic(shared.bootstrap)
     foreign.produce(shared.bootstrap, topic, ["old apple", "old pear"])
@@ -136,6 +139,7 @@ def test_the_tail_shows_filters_and_pauses(shared: BrokerProcess, page: Page) ->
     assert "while paused" not in page.locator(".k-records").inner_text()
 
 
+@pytest.mark.slow
 def test_a_condition_picks_what_it_is_true_of(shared: BrokerProcess, page: Page) -> None:
     topic = foreign.create_topic(shared.bootstrap)
     ticks = ['{"price": 150}', '{"price": 50}', "no JSON", '{"price": 101}']
@@ -155,6 +159,7 @@ def test_a_condition_picks_what_it_is_true_of(shared: BrokerProcess, page: Page)
     expect(rows).to_have_text(['{"price": 150}'])
 
 
+@pytest.mark.slow
 def test_a_record_is_shown_whole_and_never_as_html(shared: BrokerProcess, page: Page) -> None:
     topic = foreign.create_topic(shared.bootstrap)
     producer = Producer({"bootstrap.servers": shared.bootstrap, "log_level": 0})
@@ -177,6 +182,7 @@ def test_a_record_is_shown_whole_and_never_as_html(shared: BrokerProcess, page: 
     page.get_by_role("button", name="Close").click()
 
 
+@pytest.mark.slow
 def test_a_fast_topic_is_drawn_at_most_ten_times_a_second(
     shared: BrokerProcess, page: Page
 ) -> None:
@@ -229,6 +235,7 @@ def test_groups_show_their_lag_live(shared: BrokerProcess, page: Page) -> None:
     expect(page.locator("h1")).to_have_text(group)
 
 
+@pytest.mark.slow
 def test_open_transactions_show_their_age_until_they_end(shared: BrokerProcess, page: Page) -> None:
     topic = foreign.create_topic(shared.bootstrap, partitions=6)
     name, second = foreign.name("copier"), foreign.name("copier")
@@ -251,6 +258,7 @@ def test_open_transactions_show_their_age_until_they_end(shared: BrokerProcess, 
         expect(page.locator("[data-figure=Oldest]")).to_have_text("–")
 
 
+@pytest.mark.slow
 def test_a_cluster_that_tells_of_no_transactions_is_said_to_be_one(
     browser: Browser, tmp_path: Path
 ) -> None:
@@ -266,6 +274,7 @@ def test_a_cluster_that_tells_of_no_transactions_is_said_to_be_one(
         expect(page.locator(".k-link-state")).to_have_text("Healthy")
 
 
+@pytest.mark.slow
 def test_topics_are_sorted_filtered_and_internal_ones_hidden(
     shared: BrokerProcess, page: Page
 ) -> None:
@@ -290,6 +299,7 @@ def test_topics_are_sorted_filtered_and_internal_ones_hidden(
     expect(page.locator("[data-row=__consumer_offsets]")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_what_is_not_there_says_so_and_appears_when_it_is(
     shared: BrokerProcess, page: Page
 ) -> None:
@@ -300,6 +310,7 @@ def test_what_is_not_there_says_so_and_appears_when_it_is(
     expect(page.locator("[data-figure=Partitions]")).to_have_text("1")
 
 
+@pytest.mark.slow
 def test_an_unknown_address_is_not_found_and_shows_the_way(
     browser: Browser, console: ConsoleProcess
 ) -> None:
@@ -313,6 +324,7 @@ def test_an_unknown_address_is_not_found_and_shows_the_way(
     page.close()
 
 
+@pytest.mark.slow
 def test_dark_stays_dark_and_a_phone_needs_no_sideways_scrolling(
     browser: Browser, console: ConsoleProcess, shared: BrokerProcess
 ) -> None:

@@ -16,6 +16,8 @@ from tests.console_process import ConsoleProcess
 from tests.fanout_pair import FanoutPair, fanout_pair
 from tests.in_process import InProcessBroker
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["tests.console_fixtures"]
 
 WHERE = 'value.price > 100 and value.ticker in ("AMZN","GOOG")'

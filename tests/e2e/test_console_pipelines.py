@@ -28,6 +28,8 @@ from kafkaesque.client.connection import Address, Connection
 from kafkaesque.client.pipelines import TOPIC as PIPELINES
 from kafkaesque.client.pipelines import PipelineStatus, QueryStatus, State
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["tests.console_fixtures"]
 
 PICTURE = Path(__file__).parents[2] / "docs" / "images" / "candles.png"

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import httpx
+import pytest
 from playwright.sync_api import Browser, expect
 from tests import foreign
 from tests.broker_process import COMMAND, BrokerProcess
@@ -15,6 +16,8 @@ from tests.console_process import ConsoleProcess
 from tests.counting_proxy import CountingProxy
 
 from kafkaesque.protocol.messages import FETCH
+
+pytestmark = pytest.mark.slow
 
 pytest_plugins = ["tests.console_fixtures"]
 

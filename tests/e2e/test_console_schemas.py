@@ -18,6 +18,8 @@ from tests.registry_process import RegistryProcess
 
 from kafkaesque.client.registry import RegistryClient
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["tests.console_fixtures"]
 
 TICK = {

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import pytest
 from tests import foreign
 from tests.broker_process import BrokerProcess
 from tests.wire.client import RawClient
@@ -16,6 +17,8 @@ from tests.wire.requests import batch, produce
 from kafkaesque.broker.server import wall_clock
 from kafkaesque.protocol.messages.produce import ProduceResponse
 from kafkaesque.records.batch import Record, new_batch
+
+pytestmark = pytest.mark.slow
 
 NO_CHECKPOINTS = ("--set", "log.flush.offset.checkpoint.interval.ms=600000")
 QUICK_CHECKPOINTS = ("--set", "log.flush.offset.checkpoint.interval.ms=50")

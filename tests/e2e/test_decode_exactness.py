@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 
 import fastavro
+import pytest
 from confluent_kafka import Producer
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from tests import foreign
@@ -106,6 +107,7 @@ def live(web: str, number: int, written: threading.Event, ends: dict[int, int]) 
     raise AssertionError("it has not come to the end")
 
 
+@pytest.mark.slow
 def test_each_gets_exactly_what_matches_though_schemas_come_late(tmp_path: Path) -> None:
     prices: Prices = {}
     ends: dict[int, int] = {}

@@ -32,6 +32,8 @@ from websockets.sync.client import ClientConnection, connect
 from kafkaesque.client.event_json import bytes_of
 from kafkaesque.client.subscriber import Subscriber
 
+pytestmark = pytest.mark.slow
+
 TOPICS = 16
 
 

@@ -54,6 +54,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         assert gateway.log == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_pages_have_decoded_values_and_filters_see_them(world: World, form: str) -> None:
     topic, values = world.written(form)
@@ -172,6 +173,7 @@ def test_keys_have_schemas_of_their_own(world: World) -> None:
     assert world.client.post(path, json={"key": "AMZN", "value": None}).status_code == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "status", "word"),
     [

@@ -11,6 +11,8 @@ from tests.console_page import TIMEOUT_MS, open_browser
 from tests.fanout_pair import FanoutPair, fanout_pair
 from tests.switched_proxy import SwitchedProxy
 
+pytestmark = pytest.mark.slow
+
 SAMPLE = """
 (answer) => {
     window.messages = [];

@@ -138,6 +138,7 @@ def subscribe(client: Client, **wants: Any) -> dict[str, Any]:
     return answer
 
 
+@pytest.mark.slow
 def test_a_token_opens_the_topics_and_keys_it_names(edges: Edges, cluster: str) -> None:
     client = edges.connect("/v1", "some-of-it")
     assert subscribe(client, topic="ticks", prefix="eu-w")["type"] == "subscribed"

@@ -9,6 +9,8 @@ import pytest
 from tests.broker_process import BrokerProcess
 from tests.fanout_world import exact
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("partitioner", ["murmur2_random", "consistent_random"])

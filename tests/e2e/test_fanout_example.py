@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 from tests.broker_process import BrokerProcess
 from tests.console_page import open_browser, wait_for_text, watched_page
 from tests.fanout_process import FanoutProcess
 from tests.foreign import TIMEOUT_S
+
+pytestmark = pytest.mark.slow
 
 FEED = Path(__file__).parents[2] / "examples" / "fanout" / "feed.py"
 

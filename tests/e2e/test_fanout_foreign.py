@@ -66,6 +66,7 @@ def received(connection: ClientConnection, count: int) -> list[tuple[str | bytes
 KEYS = (b"dave", b"max", None, b"", b"a", b"a/b", b"a/b/c", b"/", b"*", b"**", b"\xff\x00")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "keys"),
     [
@@ -106,6 +107,7 @@ def test_an_answer_may_come_in_any_form(pair: FanoutPair, topic: str, form: str)
         assert received(connection, 2) == [(b"dave", b"Hey, Dave"), (b"dave", b"")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [

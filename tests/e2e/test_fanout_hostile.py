@@ -21,6 +21,8 @@ from websockets.sync.client import ClientConnection, connect
 from kafkaesque.client.v1 import decode_event
 from kafkaesque.gateway.fanout.websocket import frame_head
 
+pytestmark = pytest.mark.slow
+
 SHAKE = (
     b"GET /%s HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"

@@ -22,6 +22,8 @@ from tests.keyed_writers import CRC32, MURMUR2, WRITERS, Write
 from tests.plain_log import plain_log
 from websockets.sync.client import ClientConnection, connect
 
+pytestmark = pytest.mark.slow
+
 PARTITIONS = 12
 KEYS = [f"key-{number}" for number in range(400)]
 KEYS_PER_PARTITION = 5

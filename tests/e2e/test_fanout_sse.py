@@ -24,6 +24,8 @@ from tests.cutting_proxy import CuttingProxy
 from tests.fanout_process import FanoutProcess
 from tests.plain_log import plain_log
 
+pytestmark = pytest.mark.slow
+
 TOPICS = ("orders", "ticks")
 PARTITIONS = 3
 CUTS = 100

@@ -21,6 +21,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.frames import Close
 
+pytestmark = pytest.mark.slow
+
 POLICIES = ("disconnect", "drop-oldest", "conflate", "pause")
 PARTITIONS = 3
 KEYS = [f"key-{number}" for number in range(200)]

@@ -17,6 +17,8 @@ from urllib.request import urlopen
 import pytest
 from tests.foreign import TIMEOUT_S, until
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 

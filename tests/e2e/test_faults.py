@@ -37,6 +37,7 @@ def faulty(tmp_path: Path, files: FaultyFiles) -> Iterator[InProcessBroker]:
         files.is_full = files.fails_to_sync = False
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_really_full_refuses_produces_until_there_is_room(small_disk: Path) -> None:
     with BrokerProcess(small_disk / "data") as broker:
         topic = foreign.create_topic(broker.bootstrap)
@@ -61,6 +62,7 @@ def test_a_disk_that_is_really_full_refuses_produces_until_there_is_room(small_d
         assert foreign.produce(broker.bootstrap, "no-room", ["v"]) == [0]
 
 
+@pytest.mark.slow
 def test_a_broker_whose_disk_is_full_stops_in_good_order_and_starts_to_be_read(
     small_disk: Path, tmp_path: Path
 ) -> None:
@@ -159,6 +161,7 @@ def test_a_failed_fsync_takes_the_partition_offline_until_it_has_been_scanned_ag
     assert foreign.watermarks(faulty.bootstrap, topic) == (0, 3)
 
 
+@pytest.mark.slow
 def test_what_was_acknowledged_before_a_failed_fsync_survives_a_restart(
     tmp_path: Path, files: FaultyFiles, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -175,6 +178,7 @@ def test_what_was_acknowledged_before_a_failed_fsync_survives_a_restart(
         assert foreign.watermarks(broker.bootstrap, topic) == (0, 3)
 
 
+@pytest.mark.slow
 def test_a_commit_whose_fsync_fails_is_not_seen(
     faulty: InProcessBroker, files: FaultyFiles, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -11,6 +11,8 @@ from kafkaesque.client.fetch import EARLIEST, LATEST, Fetcher
 from kafkaesque.errors import ErrorCode
 from kafkaesque.types import TopicPartition
 
+pytestmark = pytest.mark.slow
+
 TIMEOUT_S = 60
 A, B = TopicPartition("orders", 0), TopicPartition("orders", 1)
 

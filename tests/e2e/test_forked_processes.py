@@ -21,7 +21,10 @@ from tests.small_disks import mounted
 from kafkaesque.pipelines.forking import forks
 from kafkaesque.pipelines.forking.forks import Forks
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks on Linux alone")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="forks on Linux alone"),
+]
 
 SEEDED = {**os.environ, "PYTHONHASHSEED": "0"}
 TELLING = """

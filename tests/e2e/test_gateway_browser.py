@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 from tests import foreign
 from tests.broker_process import BrokerProcess, free_port
 from tests.console_page import open_browser, watched_page
 from tests.gateway_process import GatewayProcess
+
+pytestmark = pytest.mark.slow
 
 LISTEN = """topic => {
     window.found = [];

@@ -20,6 +20,8 @@ from tests.gateway_process import GatewayProcess
 
 from kafkaesque.client.http import HttpConsumer
 
+pytestmark = pytest.mark.slow
+
 CUTS = 100
 PARTITIONS = 3
 LAST = b"last"

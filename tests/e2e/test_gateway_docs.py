@@ -12,6 +12,8 @@ import pytest
 from tests.broker_process import BrokerProcess
 from tests.gateway_process import GatewayProcess
 
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).parents[2] / "docs"
 SHOWN = "http://127.0.0.1:8082"
 TIMES = re.compile(r'"timestamp":\d+')

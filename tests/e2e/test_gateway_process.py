@@ -15,6 +15,8 @@ from tests import foreign
 from tests.broker_process import COMMAND, BrokerProcess
 from tests.gateway_process import GatewayProcess
 
+pytestmark = pytest.mark.slow
+
 SSE = {"accept": "text/event-stream"}
 
 

@@ -46,6 +46,7 @@ def stored(bootstrap: str, topic: str, place: dict[str, int]) -> Any:
     return message
 
 
+@pytest.mark.slow
 def test_one_event_is_written_with_all_that_it_has(
     client: httpx.Client, bootstrap: str, topic: str
 ) -> None:
@@ -233,6 +234,7 @@ def test_hostile_json_is_answered_400_with_a_reason(
     assert answer.json()["message"]
 
 
+@pytest.mark.slow
 def test_a_cluster_that_is_away_is_503(tmp_path: Path) -> None:
     bootstrap = f"127.0.0.1:{free_port()}"
     with GatewayProcess(bootstrap, tmp_path / "log", "--timeout", "0.3") as gateway:

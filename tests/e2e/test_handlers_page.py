@@ -9,6 +9,8 @@ from tests.commands import Commands
 from tests.in_process import InProcessBroker
 from tests.inner_pytest import run_pytest
 
+pytestmark = pytest.mark.slow
+
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "handlers.md"
 PROGRAM = "\n".join(re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.M | re.S))
 

@@ -51,6 +51,7 @@ def test_earliest_and_latest_are_offset_and_value(k: Kafkaesque) -> None:
     assert k.latest("t") == (2, 2)
 
 
+@pytest.mark.slow
 def test_values_come_back_as_they_were(k: Kafkaesque) -> None:
     values: list[Any] = ["text", b"\x00\xff", None, 12, -0.5, True, [1, {"a": None}], ""]
     k.extend("t", values)
@@ -86,6 +87,7 @@ def test_an_offset_that_is_gone_is_refused_with_the_earliest_that_there_is() -> 
     k.close()
 
 
+@pytest.mark.slow
 def test_a_topic_that_is_not_there_is_named(k: Kafkaesque) -> None:
     for ask in (
         lambda: k.get("nowhere", 0),
@@ -120,6 +122,7 @@ def test_several_partitions_have_to_be_told_apart(k: Kafkaesque) -> None:
         k.put("t", "x", partition=-1)
 
 
+@pytest.mark.slow
 def test_a_key_chooses_the_partition_as_the_java_client_does(k: Kafkaesque) -> None:
     k.create("t", 3)
     k.put("t", "x", key="key1")
@@ -151,6 +154,7 @@ def test_a_topic_is_chosen_by_the_hash_of_the_key_or_of_the_value(k: Kafkaesque)
     assert sum(len(k.topic(topic)) for topic in topics) == 60
 
 
+@pytest.mark.slow
 def test_put_is_called_in_one_of_two_ways(k: Kafkaesque) -> None:
     put: Any = k.put
     for call in (
@@ -238,6 +242,7 @@ def test_a_slice_is_of_offsets_and_takes_what_is_there(
     assert late[start:stop] == [n for n in range(20)[start:stop] if n >= 10]
 
 
+@pytest.mark.slow
 def test_topics_are_made_listed_and_deleted(k: Kafkaesque) -> None:
     k.create("b", 2)
     k.put("a", "x")

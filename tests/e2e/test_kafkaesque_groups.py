@@ -56,6 +56,7 @@ def _event(group: ConsumerGroup, consumer: Hashable, timeout: float = 0) -> Even
     return event
 
 
+@pytest.mark.slow
 def test_joining_and_leaving_share_the_partitions_out_again(k: Kafkaesque) -> None:
     k.create("t", 5)
     group = k.group("g")
@@ -171,6 +172,7 @@ def test_a_topic_made_again_is_read_from_its_beginning(k: Kafkaesque) -> None:
     assert k.committed("g", "t") == 4
 
 
+@pytest.mark.slow
 def test_next_waits_for_a_put_of_another_thread(k: Kafkaesque) -> None:
     k.create("t")
     group = k.group("g")
@@ -193,6 +195,7 @@ def test_next_commits_the_event_before(k: Kafkaesque) -> None:
     assert committed == [None, 1, 2, 3]
 
 
+@pytest.mark.slow
 def test_a_position_past_the_end_begins_at_the_earliest(k: Kafkaesque) -> None:
     k.extend("t", "ab")
     k.commit("g", "t", 7)
@@ -201,6 +204,7 @@ def test_a_position_past_the_end_begins_at_the_earliest(k: Kafkaesque) -> None:
     assert _values(group, "c") == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_who_leaves_is_done_with_the_last_event(k: Kafkaesque) -> None:
     k.extend("t", "abc")
     group = k.group("g")
@@ -226,6 +230,7 @@ def test_after_a_close_a_group_goes_on_behind_its_last_event(tmp_path: Path) -> 
     k.close()
 
 
+@pytest.mark.slow
 def test_after_a_crash_the_last_event_comes_again(tmp_path: Path) -> None:
     command = [sys.executable, "-c", CRASHED, str(tmp_path / "data")]
     crashed = subprocess.run(command, capture_output=True, text=True)
@@ -261,6 +266,7 @@ def test_a_position_cannot_be_set_under_the_hands_of_a_group_that_reads(k: Kafka
     assert _values(group, "c") == ["c"]
 
 
+@pytest.mark.slow
 def test_many_threads_each_with_its_consumer_share_the_events() -> None:
     k = Kafkaesque()
     k.create("t", 8)
@@ -313,6 +319,7 @@ def test_threads_that_join_and_leave_at_once_lose_nothing() -> None:
     k.close()
 
 
+@pytest.mark.slow
 def test_however_often_a_group_is_disturbed_each_event_comes_once(tmp_path: Path) -> None:
     k = Kafkaesque(tmp_path / "data", partitions=4)
     k.extend("t", range(150), key=str)

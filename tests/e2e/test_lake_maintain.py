@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 from tests import foreign
 from tests.broker_process import BrokerProcess
@@ -14,6 +15,8 @@ from kafkaesque.pipelines import archive
 from kafkaesque.pipelines.context import Context
 from kafkaesque.pipelines.lake.committing import written_of
 from kafkaesque.pipelines.lake.warehouse import table_name
+
+pytestmark = pytest.mark.slow
 
 
 def test_maintenance_beside_a_running_archive_changes_no_row(

@@ -40,6 +40,7 @@ def complaint(*args: str) -> str:
     return done.stderr
 
 
+@pytest.mark.slow
 def test_it_prints_the_lines_of_the_sample(pair: FanoutPair) -> None:
     uri = f"ws://{pair.web}/ws"
     process = listening(uri, "--key", "dave", "--num", "2")
@@ -67,6 +68,7 @@ def test_a_refusal_is_told_with_its_reason(pair: FanoutPair) -> None:
     assert said.startswith("kafkaesque: the fan-out refuses: there is no topic 'nothing'")
 
 
+@pytest.mark.slow
 def test_an_address_that_is_no_fan_out_is_told(pair: FanoutPair) -> None:
     assert "answers 404" in complaint("--uri", f"ws://{pair.web}/other", "--topic", "incoming")
     assert "is no ws:// or wss:// address" in complaint("--uri", "http://x", "--topic", "t")

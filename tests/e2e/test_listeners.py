@@ -38,6 +38,7 @@ def test_advertise_names_what_clients_are_told() -> None:
         assert foreign.advertised(f"127.0.0.1:{port}") == f"localhost:{port}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2"])
 def test_a_broker_on_all_addresses_tells_the_one_that_was_reached(address: str) -> None:
     port = free_port()
@@ -45,6 +46,7 @@ def test_a_broker_on_all_addresses_tells_the_one_that_was_reached(address: str) 
         assert foreign.advertised(f"{address}:{port}") == f"{address}:{port}"
 
 
+@pytest.mark.slow
 def test_a_broker_in_memory_serves_like_one_on_disk() -> None:
     port = free_port()
     with running("--memory", "--port", str(port)) as line:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicCollection, TopicPartition
 from confluent_kafka.admin import NewPartitions
 from tests import foreign
@@ -20,6 +21,8 @@ from kafkaesque.protocol.messages.offset_commit import (
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
+
+pytestmark = pytest.mark.slow
 
 QUICK = ("--set", "log.flush.offset.checkpoint.interval.ms=50")
 TIMEOUT_S = foreign.TIMEOUT_S

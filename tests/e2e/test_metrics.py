@@ -60,6 +60,7 @@ def say(broker: BrokerThread, request: bytes) -> bytes:
         return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
+@pytest.mark.slow
 def test_the_command_line_turns_them_on(tmp_path: Path) -> None:
     port = free_port()
     page = f"http://127.0.0.1:{port}/metrics"
@@ -76,6 +77,7 @@ def test_the_command_line_turns_them_on(tmp_path: Path) -> None:
         figures(page)
 
 
+@pytest.mark.slow
 def test_a_second_line_names_the_port_that_was_free() -> None:
     command = [str(COMMAND), "broker", "--memory", "--port", "0", "--metrics-port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -89,6 +91,7 @@ def test_a_second_line_names_the_port_that_was_free() -> None:
             assert process.wait(TIMEOUT_S) == 0
 
 
+@pytest.mark.slow
 def test_a_port_in_use_is_refused_with_the_option_to_change() -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = taken.getsockname()[1]

@@ -22,6 +22,8 @@ from kafkaesque.pipelines.failures import reason_of
 from kafkaesque.pipelines.lake.warehouse import table_name
 from kafkaesque.pipelines.tables.errors import DatabaseAwayError
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[[Callable[[Context], Sequence[StreamingQuery]]], None]
 
 

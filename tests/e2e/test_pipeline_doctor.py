@@ -11,6 +11,8 @@ from tests.without_java import without_java
 from kafkaesque.cli.main import main
 from kafkaesque.pipelines import doctor
 
+pytestmark = pytest.mark.slow
+
 DOCTOR = [sys.executable, "-m", "kafkaesque", "pipeline", "doctor"]
 
 

@@ -10,6 +10,8 @@ import pytest
 from tests import foreign
 from tests.broker_process import COMMAND, BrokerProcess
 
+pytestmark = pytest.mark.slow
+
 SOON_S = 100
 """Spark starts in seconds, on a machine that has nothing else to do."""
 MINUTE = "2026-11-16T02:0{minute}:{second:02d}.000000"

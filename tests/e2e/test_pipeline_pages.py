@@ -17,6 +17,8 @@ from kafkaesque.pipelines import archive
 from kafkaesque.pipelines.context import Context
 from kafkaesque.pipelines.files import load
 
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).parents[2] / "docs"
 TICKS = 90
 TOPIC = "stock_json_topic"

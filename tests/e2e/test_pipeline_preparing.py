@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from tests.without_java import without_java
 
+pytestmark = pytest.mark.slow
+
 PREPARE = """
 import sys, time
 from kafkaesque.pipelines.preparing import Preparing

@@ -15,6 +15,8 @@ from tests.pipeline_status import status_of
 
 from kafkaesque.client.pipelines import PipelineStatus
 
+pytestmark = pytest.mark.slow
+
 # The function runs in Spark's workers, and fails as long as a file is there.
 FILE = """
 from pathlib import Path

@@ -3,7 +3,10 @@
 import re
 from pathlib import Path
 
+import pytest
 from tests.inner_pytest import run_pytest
+
+pytestmark = pytest.mark.slow
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "testing.md"
 

@@ -17,6 +17,8 @@ from tests.foreign import TIMEOUT_S, until
 from kafkaesque.errors import ErrorCode
 from kafkaesque.testing import Kafka
 
+pytestmark = pytest.mark.slow
+
 FOREVER_S = 3600
 QUICK = {"retry.backoff.ms": 10, "reconnect.backoff.ms": 10, "log_level": 0}
 TOPIC = "t"

@@ -4,7 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from tests.inner_pytest import run_pytest
+
+pytestmark = pytest.mark.slow
 
 INI = "[pytest]\naddopts = --strict-markers\n"
 

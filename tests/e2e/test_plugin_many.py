@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from tests.inner_pytest import run_pytest
 
+pytestmark = pytest.mark.slow
+
 COUNT = 500
 
 TESTS = f"""

@@ -27,6 +27,7 @@ def client(kafka: Kafka) -> Iterator[RawClient]:
         yield raw
 
 
+@pytest.mark.slow
 def test_answers_come_in_the_order_of_the_requests_though_one_is_held_back(
     kafka: Kafka, client: RawClient
 ) -> None:
@@ -62,6 +63,7 @@ def test_a_request_is_carried_out_while_its_answer_is_held_back(
     assert produce_answer(client.receive()).error_code == ErrorCode.NONE
 
 
+@pytest.mark.slow
 def test_closing_the_broker_ends_delays(client: RawClient, kafka: Kafka) -> None:
     slow = kafka.faults.delay("Produce", seconds=FOREVER_S)
     client.send(produce("t", 0, batch([b"v"])), 9)

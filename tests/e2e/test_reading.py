@@ -18,6 +18,8 @@ from kafkaesque.gateway.events.reading import Match, Reading, open_reading
 from kafkaesque.gateway.events.start import End
 from kafkaesque.gateway.events.want import Want
 
+pytestmark = pytest.mark.slow
+
 
 def config(bootstrap: str) -> EventsConfig:
     return EventsConfig(Connection(tuple(parse_brokers(bootstrap))), metadata_interval_s=0.1)

@@ -16,6 +16,8 @@ from tests.registry_clients import V1, V2, avro
 from tests.registry_kills import Registrar, answers_of, at_work, play_kills
 from tests.registry_process import PatientRegistryProcess, RegistryProcess
 
+pytestmark = pytest.mark.slow
+
 TOPIC = "_schemas"
 
 

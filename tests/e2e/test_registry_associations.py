@@ -13,6 +13,8 @@ from confluent_kafka.schema_registry.common.schema_registry_client import (
 from tests.registry_clients import V1, V2, Client, fresh, running_registry, with_both_clients
 from tests.registry_process import RegistryProcess
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RegistryProcess]:

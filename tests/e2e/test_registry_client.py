@@ -37,6 +37,7 @@ def registry(world: SchemaWorld) -> Iterator[RegistryClient]:
         yield client
 
 
+@pytest.mark.slow
 def test_a_schema_has_an_id_and_a_place(registry: RegistryClient) -> None:
     subject = name("ticks")
     first = registry.register(subject, TICK)

@@ -28,6 +28,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RegistryProce
         yield running
 
 
+@pytest.mark.slow
 @with_both_clients
 async def test_compatibility_is_checked_by_level(client: Client) -> None:
     subject = fresh("compat")

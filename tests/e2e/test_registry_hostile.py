@@ -16,6 +16,8 @@ from tests.hostile_schemas import Hostile, cases
 from tests.registry_clients import V1, avro, fresh
 from tests.registry_process import RegistryProcess
 
+pytestmark = pytest.mark.slow
+
 _SLOW_S = 30.0
 """Far more than anything takes on a busy machine, far less than what an unbounded search would."""
 _GROWTH_BYTES = 700 << 20

@@ -38,6 +38,7 @@ def register(http: httpx.Client, subject: str, text: str = V1, **fields: Any) ->
     return schema_id
 
 
+@pytest.mark.slow
 def test_answers_have_confluents_media_type(http: httpx.Client) -> None:
     for path in ("/", "/subjects", "/schemas/ids/1", "/config", "/nowhere"):
         assert http.get(path).headers["content-type"] == MEDIA_TYPE

@@ -16,6 +16,8 @@ from kafkaesque.registry.problems import ProblemError
 from kafkaesque.registry.schema_text import SchemaType
 from kafkaesque.registry.topic import DEFAULT_TOPIC, prepare
 
+pytestmark = pytest.mark.slow
+
 
 def registration(text: str) -> Any:
     return partial(register, request=Registration("ticks", Schema(SchemaType.AVRO, text)))

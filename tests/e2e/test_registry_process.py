@@ -6,8 +6,11 @@ import subprocess
 from pathlib import Path
 
 import httpx
+import pytest
 from tests.broker_process import COMMAND, BrokerProcess
 from tests.registry_process import RegistryProcess
+
+pytestmark = pytest.mark.slow
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference"
 

@@ -8,6 +8,8 @@ from tests.registry_process import RegistryProcess
 
 from kafkaesque.client.registry import RegistryClient, RegistryError, Schema
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_registration_is_refused_while_the_client_still_listens(
     tmp_path: Path, broker: BrokerProcess

@@ -3,7 +3,10 @@
 import doctest
 from pathlib import Path
 
+import pytest
 from tests.schema_world import schema_world
+
+pytestmark = pytest.mark.slow
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "schemas.md"
 

@@ -79,6 +79,7 @@ async def read(connection: Connection, count: int) -> list[int]:
     return sizes
 
 
+@pytest.mark.slow
 def test_records_are_read_over_tls_after_a_login(connection: Connection) -> None:
     assert asyncio.run(read(connection, 3)) == [400_000] * 3
 
@@ -117,6 +118,7 @@ def test_a_certificate_for_another_host_is_refused(
             asyncio.run(read(lost, 1))
 
 
+@pytest.mark.slow
 def test_a_plain_client_is_told_about_tls(connection: Connection) -> None:
     plain = replace(connection, enable_tls=False, timeout_s=1)
 
@@ -135,6 +137,7 @@ def test_sizes_are_told(proxy: GuardedProxy, connection: Connection) -> None:
         partition_sizes(connection.brokers, replace(connection, tls_ca=None))
 
 
+@pytest.mark.slow
 def test_commands_take_the_options(
     proxy: GuardedProxy, connection: Connection, capfd: pytest.CaptureFixture[str]
 ) -> None:

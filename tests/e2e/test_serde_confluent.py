@@ -173,6 +173,7 @@ class Trade(BaseModel):
 TRADE = Trade(symbol="AMZN", price=3.5, at=NOW, legs=[Leg(quantity=2)])
 
 
+@pytest.mark.slow
 def test_a_model_is_read_by_their_avro(world: SchemaWorld, theirs: SchemaRegistryClient) -> None:
     topic = world.topic()
     we_write(world, topic, TRADE, value="avro", schema=Trade)
@@ -183,6 +184,7 @@ def test_a_model_is_read_by_their_avro(world: SchemaWorld, theirs: SchemaRegistr
     assert we_read(world, topic, value="avro", schema=Trade) == [TRADE, TRADE]
 
 
+@pytest.mark.slow
 def test_a_model_is_read_by_their_json(world: SchemaWorld, theirs: SchemaRegistryClient) -> None:
     topic = world.topic()
     we_write(world, topic, TRADE, value="json", schema=Trade)
@@ -193,6 +195,7 @@ def test_a_model_is_read_by_their_json(world: SchemaWorld, theirs: SchemaRegistr
     assert we_read(world, topic, value="json", schema=Trade) == [TRADE, TRADE]
 
 
+@pytest.mark.slow
 def test_json_both_ways_with_a_reference(world: SchemaWorld, theirs: SchemaRegistryClient) -> None:
     subject, text = place_of(world, PLACE_JSON, "JSON"), json.dumps(TICK_JSON)
     topic, back = world.topic(), world.topic()
@@ -227,6 +230,7 @@ def their_protobuf(theirs: SchemaRegistryClient, kind: Any) -> tuple[Any, Any]:
     return ProtobufSerializer(kind, theirs, conf), ProtobufDeserializer(kind, conf, theirs)
 
 
+@pytest.mark.slow
 def test_generated_classes_both_ways_with_an_import(
     world: SchemaWorld, theirs: SchemaRegistryClient, messages: Any
 ) -> None:
@@ -242,6 +246,7 @@ def test_generated_classes_both_ways_with_an_import(
         assert registry.version(f"{topic}-value").id == registry.version(f"{back}-value").id
 
 
+@pytest.mark.slow
 def test_nested_messages_both_ways(
     world: SchemaWorld, theirs: SchemaRegistryClient, messages: Any
 ) -> None:
@@ -255,6 +260,7 @@ def test_nested_messages_both_ways(
     assert we_read(world, topic, value="protobuf") == [{"note": "ours"}, {"note": "theirs"}]
 
 
+@pytest.mark.slow
 def test_protobuf_text_from_dicts_is_read_by_their_classes(
     world: SchemaWorld, theirs: SchemaRegistryClient, messages: Any
 ) -> None:
@@ -265,6 +271,7 @@ def test_protobuf_text_from_dicts_is_read_by_their_classes(
     assert they_read(world, topic, deserializer, 1) == [messages.First(n=7)]
 
 
+@pytest.mark.slow
 def test_a_guid_in_a_header_is_read(
     world: SchemaWorld, theirs: SchemaRegistryClient, messages: Any
 ) -> None:

@@ -16,6 +16,8 @@ from kafkaesque.embedded.thread import BrokerThread
 from kafkaesque.protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
 from kafkaesque.testing import Kafka
 
+pytestmark = pytest.mark.slow
+
 METADATA = 3
 LEADER_NOT_AVAILABLE = 5
 ABSENT_NODE = 7

@@ -22,6 +22,8 @@ from kafkaesque.pipelines.sink.layout import Layout
 from kafkaesque.pipelines.sink.options import SinkOptions, batch_options, stream_options
 from kafkaesque.pipelines.sink.staging import Job, Staged, stage
 
+pytestmark = pytest.mark.slow
+
 MARKED = {"markColumn": "offset", "markBy": "topic,partition"}
 
 

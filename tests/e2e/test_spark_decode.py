@@ -19,6 +19,8 @@ from tests.schema_world import SchemaWorld, schema_world
 from kafkaesque.client.registry import RegistryClient, Schema
 from kafkaesque.client.schemas import frame
 
+pytestmark = pytest.mark.slow
+
 PLAIN = ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType"]
 AT = dt.datetime(2023, 11, 30, 14, 43, 29, 700245, tzinfo=dt.UTC)
 

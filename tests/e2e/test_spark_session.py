@@ -16,7 +16,10 @@ from tests.without_java import without_java
 
 DRIVER = Path(__file__).parents[1] / "spark_driver.py"
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc"),
+]
 
 
 @contextmanager

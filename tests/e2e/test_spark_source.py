@@ -121,6 +121,7 @@ def test_a_batch_is_what_was_produced(spark: SparkSession, brokers: str) -> None
         assert offsets == list(range(75))
 
 
+@pytest.mark.slow
 def test_a_batch_has_the_bounds_it_was_given(spark: SparkSession, brokers: str) -> None:
     topic = foreign.create_topic(brokers)
     foreign.produce(brokers, topic, values(0, 100), timestamps=list(range(1000, 1100)))
@@ -138,6 +139,7 @@ def test_a_batch_has_the_bounds_it_was_given(spark: SparkSession, brokers: str) 
     assert batch(spark, brokers, subscribePattern=f"no-{topic}").count() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -175,6 +177,7 @@ def test_a_stream_goes_in_steps_and_goes_on_from_its_checkpoint(
     reader.close()
 
 
+@pytest.mark.slow
 def test_a_running_stream_finds_new_partitions(
     spark: SparkSession, brokers: str, tmp_path: Path
 ) -> None:
@@ -198,6 +201,7 @@ def test_a_running_stream_finds_new_partitions(
         query.stop()
 
 
+@pytest.mark.slow
 def test_a_stream_begins_at_the_end_of_a_topic_that_grows_meanwhile(
     spark: SparkSession, brokers: str, tmp_path: Path
 ) -> None:
@@ -225,6 +229,7 @@ def test_a_stream_begins_at_the_end_of_a_topic_that_grows_meanwhile(
     assert offsets == list(range(offsets[0], offsets[-1] + 1))
 
 
+@pytest.mark.slow
 def test_records_that_are_gone_stop_a_stream_unless_it_is_told_to_go_on(
     stream: Callable[..., Query], brokers: str
 ) -> None:
@@ -244,6 +249,7 @@ def test_records_that_are_gone_stop_a_stream_unless_it_is_told_to_go_on(
         query.run()
 
 
+@pytest.mark.slow
 def test_what_was_aborted_is_not_seen_unless_it_is_asked_for(
     spark: SparkSession, brokers: str
 ) -> None:

@@ -16,6 +16,8 @@ from kafkaesque.pipelines.source.planning import DataLossError
 from kafkaesque.pipelines.source.reading import read
 from kafkaesque.types import TopicPartition
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:

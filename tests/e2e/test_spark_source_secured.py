@@ -20,6 +20,8 @@ from tests.wire.requests import batch, create_topic, produce, produce_answer
 
 from kafkaesque.protocol.messages.create_topics import CreateTopicsResponse
 
+pytestmark = pytest.mark.slow
+
 PASSWORD = "sesame"
 LOGIN = {
     "kafka.sasl.mechanism": "SCRAM-SHA-256",

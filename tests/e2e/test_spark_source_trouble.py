@@ -13,6 +13,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from tests import foreign
 from tests.broker_process import BrokerProcess
 
+pytestmark = pytest.mark.slow
+
 WAIT_S = 60.0
 
 

@@ -67,6 +67,7 @@ def as_told(rows: DataFrame) -> dict[str, dict[str, Any]]:
     return told
 
 
+@pytest.mark.slow
 def test_windows_are_those_of_a_plain_reckoning_whatever_the_order(spark: SparkSession) -> None:
     ticks = walk(2000, TICKERS, START_US, 300_000, 5_000_000)
     # Many have the same time: then their places decide.

@@ -114,6 +114,7 @@ def test_two_subscriptions_are_told_apart(pair: FanoutPair, uri: str) -> None:
     assert sorted(run(program())) == [(1, b"1"), (2, b"1"), (2, b"2")]
 
 
+@pytest.mark.slow
 def test_a_connection_that_is_cut_is_resumed(pair: FanoutPair, uri: str) -> None:
     """Nothing is missing and nothing comes twice, whatever is written meanwhile."""
     topic = pair.topic(3)
@@ -140,6 +141,7 @@ def test_a_connection_that_is_cut_is_resumed(pair: FanoutPair, uri: str) -> None
     assert sum(each.endswith("is back") and "tried" not in each for each in told) == 5
 
 
+@pytest.mark.slow
 def test_a_refused_subscription_says_why_and_the_others_go_on(pair: FanoutPair, uri: str) -> None:
     topic = pair.topic()
 
@@ -185,6 +187,7 @@ def test_a_slow_program_is_told_what_it_missed(pair: FanoutPair) -> None:
     assert {gap.reason for gap in heard} == {GapReason.SLOW}
 
 
+@pytest.mark.slow
 def test_a_token_opens_the_door(tmp_path: Path) -> None:
     tokens = tmp_path / "tokens.toml"
     tokens.write_text(TOKENS)

@@ -16,6 +16,8 @@ from tests.e2e.transaction_errors import (
     new_topic,
 )
 
+pytestmark = pytest.mark.slow
+
 
 class Place(NamedTuple):
     bootstrap: str

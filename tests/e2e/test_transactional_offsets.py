@@ -22,6 +22,8 @@ from kafkaesque.protocol.messages.offset_fetch import (
     OffsetFetchResponse,
 )
 
+pytestmark = pytest.mark.slow
+
 ORDERS = "orders"
 NOTHING = -1
 UNSTABLE = ErrorCode.UNSTABLE_OFFSET_COMMIT

@@ -88,6 +88,7 @@ def test_what_is_aborted_is_never_seen(broker: BrokerProcess) -> None:
     assert len(read(broker.bootstrap, topic, "read_uncommitted")) == 12
 
 
+@pytest.mark.slow
 def test_plain_records_behind_an_open_transaction_wait_for_its_end(broker: BrokerProcess) -> None:
     topic = foreign.create_topic(broker.bootstrap)
     producer = transactional(broker.bootstrap)
@@ -100,6 +101,7 @@ def test_plain_records_behind_an_open_transaction_wait_for_its_end(broker: Broke
     assert committed(broker.bootstrap, topic) == ["before", "behind"]
 
 
+@pytest.mark.slow
 def test_a_second_producer_of_the_same_name_fences_the_first(broker: BrokerProcess) -> None:
     topic = foreign.create_topic(broker.bootstrap)
     first = transactional(broker.bootstrap)
@@ -115,6 +117,7 @@ def test_a_second_producer_of_the_same_name_fences_the_first(broker: BrokerProce
     assert committed(broker.bootstrap, topic) == ["of the second"]
 
 
+@pytest.mark.slow
 def test_offsets_are_committed_with_the_records_or_not_at_all(broker: BrokerProcess) -> None:
     source = foreign.create_topic(broker.bootstrap)
     target = foreign.create_topic(broker.bootstrap)
@@ -148,6 +151,7 @@ def test_offsets_are_committed_with_the_records_or_not_at_all(broker: BrokerProc
     assert committed(broker.bootstrap, target) == [str(number) for number in range(10)]
 
 
+@pytest.mark.slow
 def test_an_open_transaction_goes_on_after_a_kill(broker: BrokerProcess) -> None:
     topic = foreign.create_topic(broker.bootstrap, partitions=2)
     producer = transactional(broker.bootstrap)
@@ -163,6 +167,7 @@ def test_an_open_transaction_goes_on_after_a_kill(broker: BrokerProcess) -> None
     assert committed(broker.bootstrap, topic, partition=1) == ["b"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stops", ["stop", "kill"])
 def test_what_was_aborted_stays_so_after_a_restart(broker: BrokerProcess, stops: str) -> None:
     topic = foreign.create_topic(broker.bootstrap)
@@ -181,6 +186,7 @@ def test_what_was_aborted_stays_so_after_a_restart(broker: BrokerProcess, stops:
     assert committed(broker.bootstrap, topic) == ["yes", "more"]
 
 
+@pytest.mark.slow
 def test_a_transaction_that_is_open_for_too_long_is_aborted(broker: BrokerProcess) -> None:
     topic = foreign.create_topic(broker.bootstrap)
     producer = transactional(broker.bootstrap, transaction_timeout_ms=1000)
@@ -193,6 +199,7 @@ def test_a_transaction_that_is_open_for_too_long_is_aborted(broker: BrokerProces
     assert committed(broker.bootstrap, topic) == ["behind"]
 
 
+@pytest.mark.slow
 def test_a_topic_that_is_deleted_does_not_keep_its_transaction_from_ending(
     broker: BrokerProcess,
 ) -> None:

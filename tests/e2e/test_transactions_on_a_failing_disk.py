@@ -16,6 +16,8 @@ from tests.wire.transactional import NEW, OLD, RawProducer, Versions, patiently
 
 from kafkaesque.errors import ErrorCode
 
+pytestmark = pytest.mark.slow
+
 _LATER = {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.KAFKA_STORAGE_ERROR}
 
 

@@ -16,6 +16,8 @@ from typing import IO
 import pytest
 from tests.broker_process import COMMAND, BrokerProcess
 
+pytestmark = pytest.mark.slow
+
 DESCRIBED = """\
   Name                topic1  
   Internal            false   

@@ -99,6 +99,7 @@ def read_over_both_ports(up: Up) -> None:
         assert b"pong" in tcp.recv(1000)
 
 
+@pytest.mark.slow
 def test_sigterm_ends_it_too_and_the_data_stays_until_it_is_reset(tmp_path: Path) -> None:
     options = ("--data-dir", tmp_path / "data", "--no-demo", *BARE)
     with Up(*options) as up:
@@ -112,6 +113,7 @@ def test_sigterm_ends_it_too_and_the_data_stays_until_it_is_reset(tmp_path: Path
         assert topics(up.bootstrap) == set()
 
 
+@pytest.mark.slow
 def test_reset_refuses_what_is_not_ours(tmp_path: Path) -> None:
     (tmp_path / ".profile").write_text("precious")
     up = Up("--data-dir", tmp_path, "--no-console", "--reset")
@@ -121,6 +123,7 @@ def test_reset_refuses_what_is_not_ours(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [".profile"]
 
 
+@pytest.mark.slow
 def test_reset_refuses_the_data_of_a_broker_that_runs(broker: BrokerProcess) -> None:
     topic = foreign.create_topic(broker.bootstrap)
     up = Up("--data-dir", broker.data_dir, "--no-console", "--reset")
@@ -130,6 +133,7 @@ def test_reset_refuses_the_data_of_a_broker_that_runs(broker: BrokerProcess) -> 
     assert (broker.data_dir / f"{topic}-0").is_dir()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "flag",
     [
@@ -155,6 +159,7 @@ def test_a_port_that_is_taken_names_itself_and_the_flag(tmp_path: Path, flag: st
     assert not (tmp_path / "data").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "complaint"),
     [
@@ -172,6 +177,7 @@ def test_options_that_exclude_each_other_are_a_wrong_command_line(
     assert complaint in done.stderr
 
 
+@pytest.mark.slow
 def test_what_dies_is_started_again_but_the_brokers_death_ends_it_all() -> None:
     with Up("--memory", *BARE, "--rate", 50) as up:
         os.kill(up.children["demo"], signal.SIGKILL)
@@ -188,6 +194,7 @@ def test_what_dies_is_started_again_but_the_brokers_death_ends_it_all() -> None:
         assert not is_running(again["demo"])
 
 
+@pytest.mark.slow
 def test_a_broker_that_cannot_start_says_why(broker: BrokerProcess) -> None:
     up = Up("--data-dir", broker.data_dir, *BARE)
     done = subprocess.run([COMMAND, *up.args], capture_output=True, text=True, timeout=60)
@@ -197,6 +204,7 @@ def test_a_broker_that_cannot_start_says_why(broker: BrokerProcess) -> None:
     assert "is up" not in done.stdout
 
 
+@pytest.mark.slow
 def test_a_supervisor_that_is_killed_takes_its_processes_with_it(tmp_path: Path) -> None:
     with Up("--data-dir", tmp_path / "data", *BARE[:3]) as up:
         up.process.kill()
@@ -205,6 +213,7 @@ def test_a_supervisor_that_is_killed_takes_its_processes_with_it(tmp_path: Path)
     assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
 
 
+@pytest.mark.slow
 def test_without_the_web_extra_it_says_what_to_install_and_goes_on() -> None:
     up = Up("--memory", "--no-fanout")
     up.command = [sys.executable, "-c", NO_WEB]
@@ -215,6 +224,7 @@ def test_without_the_web_extra_it_says_what_to_install_and_goes_on() -> None:
     assert "http://" not in up.told
 
 
+@pytest.mark.slow
 def test_options_in_the_environment_do_not_reach_its_processes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

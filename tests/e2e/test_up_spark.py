@@ -11,6 +11,8 @@ from tests.pipeline_status import status_of
 from tests.up_process import Up, is_running
 from tests.without_java import without_java
 
+pytestmark = pytest.mark.slow
+
 FIRST_MS = 400_000
 CANDLES = '.k-candles:not([data-candles="0"])'
 

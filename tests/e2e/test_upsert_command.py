@@ -7,9 +7,12 @@ import subprocess
 import threading
 from pathlib import Path
 
+import pytest
 from tests.broker_process import COMMAND, BrokerProcess
 from tests.table_contents import in_sqlite, model
 from tests.upsert_events import make_topic, produce, rows
+
+pytestmark = pytest.mark.slow
 
 
 def upsert(

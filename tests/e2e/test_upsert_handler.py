@@ -14,6 +14,8 @@ from tests.broker_process import COMMAND, BrokerProcess
 from tests.table_contents import Contents, in_sqlite, model
 from tests.upsert_events import make_topic, produce, rows
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "tables" / "app.py"
 TIME_MS = 1_700_000_000_000
 

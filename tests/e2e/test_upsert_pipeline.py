@@ -24,6 +24,8 @@ from kafkaesque.pipelines.context import Context
 from kafkaesque.pipelines.tables import TableError
 from kafkaesque.pipelines.upsert import Counts, start, table_writer
 
+pytestmark = pytest.mark.slow
+
 TIME_MS = 1_700_000_000_000
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 

@@ -18,6 +18,8 @@ import pytest
 from tests.broker_process import free_port
 from tests.up_process import Up
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 UV = Path(sys.executable).with_name("uv")
 OTHERS = ["hatchling", "pytest"]

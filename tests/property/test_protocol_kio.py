@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode as KioErrorCode
 from kio.serial import entity_writer
+from tests.tiers import few
 
 from kafkaesque.protocol.codec import decode, encode
 from kafkaesque.protocol.header import (
@@ -71,9 +72,11 @@ CASES = [
     for direction in ("request", "response")
     for version in range(max(api.versions[0], NOT_IN_KIO.get(api.name, 0)), api.versions[1] + 1)
 ]
+NEWEST_FIRST = sorted(CASES, key=lambda case: case.version < case.api.versions[1])
+NEWEST = sum(case.version == case.api.versions[1] for case in CASES)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", few(NEWEST_FIRST, NEWEST), ids=str)
 @settings(
     max_examples=200 if IN_CI else 20,
     deadline=None,

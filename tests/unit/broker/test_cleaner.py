@@ -155,6 +155,7 @@ def test_a_cleaner_that_is_switched_off_does_nothing(rig: Rig) -> None:
     run(story)
 
 
+@pytest.mark.slow
 def test_the_memory_for_keys_bounds_a_pass_and_the_next_ones_do_the_rest(rig: Rig) -> None:
     async def story() -> None:
         await rig.open(log_cleaner_dedupe_buffer_size="400")

@@ -48,6 +48,7 @@ class Counted:
             yield step
 
 
+@pytest.mark.slow
 def test_a_request_of_a_megabyte_gives_the_loop_back(subtests: pytest.Subtests) -> None:
     async def work(broker: Broker, files: PathFiles, now: Now) -> None:
         scene = await prepare(broker)

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from tests.tiers import few
 from tests.unit.cli.conftest import Result
 
 PATIENCE_S = 30
@@ -69,7 +70,7 @@ def test_all_brokers_that_do_not_answer_are_named(
     assert f"nothing answers at 127.0.0.1:{closed_port}, localhost:{closed_port} (" in result.err
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+@pytest.mark.parametrize("command", few(COMMANDS, 2), ids=lambda command: command[0])
 def test_a_listener_that_does_not_speak_kafka_ends_in_one_line_after_the_timeout(
     run: Callable[..., Result], command: list[str], mute_port: int
 ) -> None:

@@ -110,6 +110,7 @@ def verdict_or_refusal(reader: JsonSchema, writer: JsonSchema) -> list[Incompati
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["oneOf", "anyOf", "allOf"])
 def test_five_thousand_branches(word: str) -> None:
     branches = [

@@ -98,6 +98,7 @@ print(records_columns(bytes(new_batch([Record(0, 0, None, b"v")])))["value"].to_
     assert run(code) == "[b'v']"
 
 
+@pytest.mark.slow
 def test_numba_is_loaded_when_it_is_asked_for_and_its_code_is_kept(tmp_path: Path) -> None:
     code = """
 import sys
