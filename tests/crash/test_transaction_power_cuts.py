@@ -58,6 +58,7 @@ def test_many_more_power_cuts_tear_no_transaction() -> None:
     _run_worlds(range(1000, 1500))
 
 
+@pytest.mark.slow
 def test_a_coordinator_that_does_not_wait_for_the_disk_is_found_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

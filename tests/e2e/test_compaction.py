@@ -17,6 +17,8 @@ from tests.in_process import InProcessBroker
 
 from kafkaesque.records.batch import Record, assemble, new_batch, read_header
 
+pytestmark = pytest.mark.slow
+
 IMPATIENT = {
     "log.cleaner.backoff.ms": "200",
     "log.cleaner.niceness": "0",
@@ -105,7 +107,6 @@ def test_three_hundred_thousand_records_come_to_the_values_of_a_dict(
     assert read(broker.bootstrap, topic)[0] == expected
 
 
-@pytest.mark.slow
 def test_a_kill_during_compaction_takes_the_child_along_and_loses_nothing(
     broker: BrokerProcess,
 ) -> None:
@@ -142,7 +143,6 @@ def _has_ended(pid: int) -> bool:
         return True
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("store", ["disk", "memory"])
 def test_a_broker_in_a_thread_compacts_too(tmp_path: Path, store: str) -> None:
     data_dir = tmp_path / "data" if store == "disk" else None
@@ -157,7 +157,6 @@ def test_a_broker_in_a_thread_compacts_too(tmp_path: Path, store: str) -> None:
         assert count < 20_000
 
 
-@pytest.mark.slow
 def test_readers_step_over_batches_without_records(tmp_path: Path) -> None:
     """Compaction leaves them behind, and a fetch may get nothing else."""
     with InProcessBroker(tmp_path / "data") as broker:

@@ -23,6 +23,8 @@ from tests.in_process import InProcessBroker
 from tests.registry_process import RegistryProcess
 from websockets.sync.client import connect
 
+pytestmark = pytest.mark.slow
+
 PARTITIONS = 3
 SCHEMAS = 12
 RECORDS_OF_EACH = 80
@@ -107,7 +109,6 @@ def live(web: str, number: int, written: threading.Event, ends: dict[int, int]) 
     raise AssertionError("it has not come to the end")
 
 
-@pytest.mark.slow
 def test_each_gets_exactly_what_matches_though_schemas_come_late(tmp_path: Path) -> None:
     prices: Prices = {}
     ends: dict[int, int] = {}

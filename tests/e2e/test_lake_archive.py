@@ -25,6 +25,8 @@ from kafkaesque.pipelines.lake.errors import LakeError
 from kafkaesque.pipelines.lake.history import history
 from kafkaesque.pipelines.lake.warehouse import table_name
 
+pytestmark = pytest.mark.slow
+
 WAIT_S = 100
 
 
@@ -120,7 +122,6 @@ def test_a_table_has_exactly_the_records_of_its_topic(archived: Archive, brokers
     assert archived.values(topic) == [row["value"] for row in expected] + values(0, 5)
 
 
-@pytest.mark.slow
 def test_a_lost_checkpoint_neither_doubles_nor_skips(archived: Archive, brokers: str) -> None:
     topic = foreign.create_topic(brokers)
     foreign.produce(brokers, topic, values(0, 20))
@@ -136,7 +137,6 @@ def test_a_lost_checkpoint_neither_doubles_nor_skips(archived: Archive, brokers:
     assert archived.values(topic) == values(0, 30)
 
 
-@pytest.mark.slow
 def test_a_batch_that_spark_runs_again_is_recognised(archived: Archive, brokers: str) -> None:
     topic = foreign.create_topic(brokers)
     foreign.produce(brokers, topic, values(0, 10))
@@ -149,7 +149,6 @@ def test_a_batch_that_spark_runs_again_is_recognised(archived: Archive, brokers:
     assert archived.values(topic) == values(0, 12)
 
 
-@pytest.mark.slow
 def test_a_table_grows_with_its_rows_and_refuses_what_cannot_be(
     archived: Archive, brokers: str
 ) -> None:
@@ -173,7 +172,6 @@ def test_a_table_grows_with_its_rows_and_refuses_what_cannot_be(
     ]
 
 
-@pytest.mark.slow
 def test_decoded_values_are_columns_that_come_and_grow(archived: Archive, brokers: str) -> None:
     topic = foreign.create_topic(brokers)
     foreign.produce(brokers, topic, [b'{"ticker": "A", "price": 1.5, "size": 3}', b"no JSON"])
@@ -192,7 +190,6 @@ def test_a_topic_that_is_not_there_has_no_table(archived: Archive) -> None:
     assert not (archived.lake / "catalog.db").exists()
 
 
-@pytest.mark.slow
 def test_a_place_that_cannot_be_written_to_loses_nothing(archived: Archive, brokers: str) -> None:
     topic = foreign.create_topic(brokers)
     foreign.produce(brokers, topic, values(0, 5))
@@ -213,7 +210,6 @@ def test_a_place_that_cannot_be_written_to_loses_nothing(archived: Archive, brok
     assert archived.values(topic) == values(0, 9)
 
 
-@pytest.mark.slow
 def test_a_dropped_table_is_filled_again_from_the_beginning(
     archived: Archive, brokers: str
 ) -> None:
@@ -231,7 +227,6 @@ def test_a_dropped_table_is_filled_again_from_the_beginning(
     assert archived.values(topic) == values(0, 7), "what is in the lake stays"
 
 
-@pytest.mark.slow
 def test_a_topic_that_was_made_anew_does_not_get_into_the_table_of_the_old_one(
     archived: Archive, brokers: str
 ) -> None:
@@ -250,7 +245,6 @@ def test_a_topic_that_was_made_anew_does_not_get_into_the_table_of_the_old_one(
     )
 
 
-@pytest.mark.slow
 def test_history_is_the_lake_and_then_the_topic(archived: Archive, brokers: str) -> None:
     topic = foreign.create_topic(brokers, partitions=2)
     foreign.produce(brokers, topic, values(0, 30))
@@ -272,7 +266,6 @@ def test_history_is_the_lake_and_then_the_topic(archived: Archive, brokers: str)
         lake.options(table="lake.nothing").load()
 
 
-@pytest.mark.slow
 def test_two_archives_of_a_topic_write_each_record_once(archived: Archive, brokers: str) -> None:
     topic = foreign.create_topic(brokers)
     foreign.produce(brokers, topic, values(0, 10))

@@ -3,10 +3,13 @@
 import json
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from kafkaesque.pipelines.batches import Batch, Checkpoint
 from kafkaesque.types import TopicPartition
+
+pytestmark = pytest.mark.slow
 
 PLACE = TopicPartition("ticks", 0)
 

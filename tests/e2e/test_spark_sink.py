@@ -17,6 +17,8 @@ from tests.committed_records import committed_records
 from kafkaesque.pipelines.session import session
 from kafkaesque.records.murmur2 import partition_for_key
 
+pytestmark = pytest.mark.slow
+
 PARTITIONS = 3
 MARKED = {"markColumn": "offset", "markBy": "topic,partition"}
 ALL = ("key", "value", "topic", "partition", "offset")
@@ -113,7 +115,6 @@ def test_batches_are_written_once_though_they_come_again(copy: Copy) -> None:
     assert in_any_order(copy.written()) == expected(110)
 
 
-@pytest.mark.slow
 def test_without_its_checkpoint_a_query_writes_what_is_new(copy: Copy) -> None:
     copy.produce(0, 70)
     copy.run(*ALL, **MARKED)
@@ -125,7 +126,6 @@ def test_without_its_checkpoint_a_query_writes_what_is_new(copy: Copy) -> None:
     assert in_any_order(copy.written()) == expected(110)
 
 
-@pytest.mark.slow
 def test_large_tasks_stage_files_and_a_place_without_room_loses_nothing(
     copy: Copy, tmp_path: Path
 ) -> None:
@@ -144,7 +144,6 @@ def test_large_tasks_stage_files_and_a_place_without_room_loses_nothing(
     assert list(blocked.rglob("*.arrow")) == []
 
 
-@pytest.mark.slow
 def test_rows_go_where_their_columns_say(spark: SparkSession, brokers: str) -> None:
     topics = [foreign.create_topic(brokers, partitions=2) for _ in range(2)]
     header = "array(named_struct('key', 'h', 'value', cast('1' as binary))) as headers"
@@ -170,7 +169,6 @@ def test_rows_go_where_their_columns_say(spark: SparkSession, brokers: str) -> N
     ]
 
 
-@pytest.mark.slow
 def test_a_frame_with_marks_is_written_once_however_often_it_comes(
     spark: SparkSession, brokers: str
 ) -> None:
@@ -184,7 +182,6 @@ def test_a_frame_with_marks_is_written_once_however_often_it_comes(
     assert sorted(values) == [b"0", b"1", b"2", b"3", b"4"]
 
 
-@pytest.mark.slow
 def test_a_thread_that_asks_for_the_session_writes_as_well(
     spark: SparkSession, brokers: str
 ) -> None:
@@ -200,7 +197,6 @@ def test_a_thread_that_asks_for_the_session_writes_as_well(
     assert [message.value() for message in committed_records(brokers, topic)] == [b"here"]
 
 
-@pytest.mark.slow
 def test_a_frame_of_foreach_batch_is_written_once_by_the_number_of_its_batch(copy: Copy) -> None:
     copy.produce(0, 40)
     writer_id, accidents = foreign.name("writer"), ["after the first batch"]
@@ -227,7 +223,6 @@ def test_a_frame_of_foreach_batch_is_written_once_by_the_number_of_its_batch(cop
     assert in_any_order(copy.written()) == expected(40)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("columns", "options", "words"),
     [

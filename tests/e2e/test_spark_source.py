@@ -15,6 +15,8 @@ from tests import foreign
 from tests.broker_process import BrokerProcess
 from tests.steady_writer import SteadyWriter
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
@@ -121,7 +123,6 @@ def test_a_batch_is_what_was_produced(spark: SparkSession, brokers: str) -> None
         assert offsets == list(range(75))
 
 
-@pytest.mark.slow
 def test_a_batch_has_the_bounds_it_was_given(spark: SparkSession, brokers: str) -> None:
     topic = foreign.create_topic(brokers)
     foreign.produce(brokers, topic, values(0, 100), timestamps=list(range(1000, 1100)))
@@ -139,7 +140,6 @@ def test_a_batch_has_the_bounds_it_was_given(spark: SparkSession, brokers: str) 
     assert batch(spark, brokers, subscribePattern=f"no-{topic}").count() == 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -177,7 +177,6 @@ def test_a_stream_goes_in_steps_and_goes_on_from_its_checkpoint(
     reader.close()
 
 
-@pytest.mark.slow
 def test_a_running_stream_finds_new_partitions(
     spark: SparkSession, brokers: str, tmp_path: Path
 ) -> None:
@@ -201,7 +200,6 @@ def test_a_running_stream_finds_new_partitions(
         query.stop()
 
 
-@pytest.mark.slow
 def test_a_stream_begins_at_the_end_of_a_topic_that_grows_meanwhile(
     spark: SparkSession, brokers: str, tmp_path: Path
 ) -> None:
@@ -229,7 +227,6 @@ def test_a_stream_begins_at_the_end_of_a_topic_that_grows_meanwhile(
     assert offsets == list(range(offsets[0], offsets[-1] + 1))
 
 
-@pytest.mark.slow
 def test_records_that_are_gone_stop_a_stream_unless_it_is_told_to_go_on(
     stream: Callable[..., Query], brokers: str
 ) -> None:
@@ -249,7 +246,6 @@ def test_records_that_are_gone_stop_a_stream_unless_it_is_told_to_go_on(
         query.run()
 
 
-@pytest.mark.slow
 def test_what_was_aborted_is_not_seen_unless_it_is_asked_for(
     spark: SparkSession, brokers: str
 ) -> None:

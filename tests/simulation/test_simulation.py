@@ -68,6 +68,7 @@ def test_a_history_does_not_depend_on_the_order_of_hashes() -> None:
     assert len(outputs) == 1
 
 
+@pytest.mark.slow
 def test_an_answer_before_the_flush_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Partition, "durable", lambda self, offset: None)
     steps = [

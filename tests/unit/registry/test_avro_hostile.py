@@ -68,6 +68,7 @@ def test_a_default_that_is_too_deep_is_refused() -> None:
     assert "nested deeper" in refused(json.dumps(tree))
 
 
+@pytest.mark.slow
 def test_ten_thousand_fields() -> None:
     reader = parsed(record(*(field(f"f{at}", "long") for at in range(10_000))))
     writer = parsed(record(*(field(f"f{at}", "int") for at in reversed(range(10_000)))))
@@ -88,6 +89,7 @@ def linked(count: int, *last: Any) -> list[Any]:
     return links
 
 
+@pytest.mark.slow
 def test_a_long_chain_of_records() -> None:
     with_field, without = parsed(linked(3000, field("x"))), parsed(linked(3000))
     assert incompatibilities(without, with_field) == []

@@ -28,6 +28,7 @@ def nested(depth: int, inner: str = "{}") -> str:
     return '{"items":' * depth + inner + "}" * depth
 
 
+@pytest.mark.slow
 def test_a_schema_of_a_megabyte_is_taken_and_one_more_byte_is_not() -> None:
     properties = {f"name{i:05}": {"type": "string"} for i in range(25_000)}
     fits = text({"properties": properties})
@@ -65,6 +66,7 @@ def test_depth_by_references_is_refused_when_compared() -> None:
         incompatibilities(new, old)
 
 
+@pytest.mark.slow
 def test_a_long_way_of_references_in_one_place() -> None:
     ways = {str(i): {"$ref": f"#/definitions/{i + 1}"} for i in range(10_000)}
     schema = parse(

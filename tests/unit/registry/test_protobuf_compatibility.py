@@ -455,6 +455,7 @@ def test_several_problems_come_in_the_order_of_the_file() -> None:
     assert [each.path for each in incompatibilities(reader, writer)] == ["#/N", "#/M/1", "#/M/2"]
 
 
+@pytest.mark.slow
 def test_many_ways_to_one_large_message_are_compared_once() -> None:
     fields = " ".join(f"int32 a{number} = {number};" for number in range(1, 3_000))
     body = " ".join(f"message N{index} {{ M m = 1; }}" for index in range(1_000))

@@ -115,6 +115,7 @@ TAKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TAKEN)
 def test_is_taken_printed_and_compared(name: str) -> None:
     schema = parse(TAKEN[name])

@@ -81,6 +81,7 @@ def run(code: str, **environment: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reason", ["missing", "nowhere to keep it"])
 def test_without_numba_or_a_place_for_its_code_all_stays_as_it_was(reason: str) -> None:
     code = """

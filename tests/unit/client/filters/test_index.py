@@ -132,6 +132,7 @@ def test_a_field_of_a_document_that_is_a_list() -> None:
     assert index("value[0] == 1").matches(subject([1])) == ["value[0] == 1"]
 
 
+@pytest.mark.slow
 def test_only_candidates_are_looked_at() -> None:
     """Ten thousand predicates; the tests of those that cannot match never run."""
     made: PredicateIndex[int] = PredicateIndex()
