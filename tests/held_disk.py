@@ -46,9 +46,13 @@ class HeldDisk(Disk):
         except (OSError, KafkaError) as error:
             done.set_exception(error)
 
-    def hold_back(self) -> Callable[[], None]:
-        """Let what has come last be late; what comes after it is not. Call the result to do it."""
+    def hold_back(self, failure: OSError | None = None) -> Callable[[], None]:
+        """Let what has come last be late; what comes after it is not. Call the result to do it, or
+        to let it fail.
+        """
         job, done = self._waiting.pop()
+        if failure is not None:
+            return lambda: done.set_exception(failure)
         return lambda: done.set_result(job())
 
     async def let_all_go(self) -> None:
