@@ -293,15 +293,24 @@ class DiskSegments:
 
     def repair_tail(self, flush: Flush | None, recovery_point: int) -> None:
         if isinstance(flush, DiskFlush):
-            self._unsynced_contents |= flush.contents
-            self._unsynced_directories += flush.directories
+            self._take_back(flush)
         active = self.active
         active.finish()
         active.dirty = True
         again = self.flush(active.next_offset)
-        again.run()
+        try:
+            again.run()
+        except OSError:
+            self._take_back(again)
+            raise
         self.end_flush(again)
         self._verify(recovery_point)
+
+    def _take_back(self, flush: DiskFlush) -> None:
+        """It has failed: the next one has its small files and names to make durable, too."""
+        self._unsynced_contents |= flush.contents
+        directories = [*self._unsynced_directories, *flush.directories]
+        self._unsynced_directories = list(dict.fromkeys(directories))
 
     def _verify(self, recovery_point: int) -> None:
         """The active segment as the disk has it, from the recovery point on."""
