@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from kafkaesque.broker.disk import Disk
-from kafkaesque.errors import KafkaError
 
 T = TypeVar("T")
 
@@ -43,7 +42,7 @@ class HeldDisk(Disk):
             if failure is not None:
                 raise failure
             done.set_result(job())
-        except (OSError, KafkaError) as error:
+        except Exception as error:
             done.set_exception(error)
 
     def hold_back(self, failure: OSError | None = None) -> Callable[[], None]:
