@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from kafkaesque.broker.disk import Disk
-from kafkaesque.errors import KafkaError
 
 T = TypeVar("T")
 
@@ -43,12 +42,16 @@ class HeldDisk(Disk):
             if failure is not None:
                 raise failure
             done.set_result(job())
-        except (OSError, KafkaError) as error:
+        except Exception as error:
             done.set_exception(error)
 
-    def hold_back(self) -> Callable[[], None]:
-        """Let what has come last be late; what comes after it is not. Call the result to do it."""
+    def hold_back(self, failure: OSError | None = None) -> Callable[[], None]:
+        """Let what has come last be late; what comes after it is not. Call the result to do it, or
+        to let it fail.
+        """
         job, done = self._waiting.pop()
+        if failure is not None:
+            return lambda: done.set_exception(failure)
         return lambda: done.set_result(job())
 
     async def let_all_go(self) -> None:

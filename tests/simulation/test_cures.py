@@ -84,6 +84,25 @@ def test_a_swap_that_is_left_to_the_next_start_is_found() -> None:
     _assert_found("swaps-finished-later", plan)
 
 
+def test_a_metadata_log_that_is_shortened_under_repair_is_found() -> None:
+    """The fourth topic is refused, and its repair slow; then one is made before the next
+    checkpoint, and the process killed.
+    """
+    creations = ((0.1, 9), (0.2, 9), (3.5, 9), (3.9, 9), (7.2, 1))
+    steps = tuple(
+        Step(at, f"admin-{number}", "create", (f"t{number}", partitions, ()))
+        for number, (at, partitions) in enumerate(creations)
+    )
+    faults = (
+        Fault(3.8, 4.1, "eio", ("sync",), "/__cluster_metadata", 1),
+        Fault(4.1, 5.0, "slow", ("sync",), "/__cluster_metadata", 1),
+    )
+    settings = SETTINGS | {"log.segment.bytes": "9000"}
+    crashes = (Crash(7.5, "kill"),)
+    plan = Plan(0, False, False, tuple(settings.items()), steps, faults, crashes)
+    _assert_found("shortening-waits-for-repairs", plan)
+
+
 def _assert_found(name: str, plan: Plan) -> None:
     assert World(plan).run() is None
     with without(CURES[name]):

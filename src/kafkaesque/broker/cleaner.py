@@ -180,7 +180,7 @@ class Cleaner:
         """Nobody may append any more, and then no roll would come: the lag is a promise."""
         lag_ms = partition.log.config.max_compaction_lag_ms
         if lag_ms < NEVER_MS:
-            partition.log.roll_if_older(now_ms - lag_ms)
+            partition.roll_if_older(now_ms - lag_ms)
 
     def _cleanable(self, partition: Partition, now_ms: int) -> Cleanable:
         log, limit = partition.log, partition.last_stable_offset

@@ -208,8 +208,8 @@ class Metadata:
         self._reserved_producer_ids = max(producer_ids, self._reserved_producer_ids)
 
     async def compact(self) -> None:
-        """Shorten the log, if it has grown enough for it."""
-        if self._log.is_long:
+        """Shorten the log, if it has grown enough for it, and is not being repaired."""
+        if self._log.is_long and self.partition.offline is None:
             async with self._gate.shut():
                 await self._log.compact(self._live_state())
 

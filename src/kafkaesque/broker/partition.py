@@ -211,6 +211,18 @@ class Partition:
         if self.offline is None:
             self._appended()
 
+    def roll(self) -> None:
+        """Begin a new segment. Raises KafkaError where the disk fails; while offline, too: a thread
+        may be dropping the end of the log, and a segment that begins there would leave a hole.
+        """
+        self.check_online()
+        self.log.roll()
+
+    def roll_if_older(self, timestamp: int) -> None:
+        """The same, if the first record of the last segment is older than that."""
+        self.check_online()
+        self.log.roll_if_older(timestamp)
+
     def delete_records(self, offset: int) -> int:
         """Raise the log start offset to `offset`; −1 means the high watermark."""
         self.check_online()

@@ -5,11 +5,14 @@ Above: storage.py. Below: partition.py.
 """
 
 import asyncio
+import logging
 from collections.abc import Iterable
 from weakref import WeakKeyDictionary
 
 from kafkaesque.broker.partition import Partition
 from kafkaesque.errors import KafkaError
+
+logger = logging.getLogger(__name__)
 
 _WAIT_SECONDS = 1.0
 _AT_ONCE = 4
@@ -54,7 +57,10 @@ class Revivals:
         began = time()
         try:
             await partition.reopen()
-        except (OSError, KafkaError) as error:
+        except Exception as error:
+            is_expected = isinstance(error, OSError | KafkaError)
+            if not is_expected and partition.offline != str(error):
+                logger.error("%s cannot be brought back", partition.name, exc_info=error)
             partition.offline = str(error)
             if (taken := time() - began) > _LONG_SECONDS:
                 self._resting[partition] = time() + min(_REST * taken, _LONGEST_REST_SECONDS)

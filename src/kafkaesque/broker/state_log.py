@@ -114,7 +114,7 @@ class StateLog:
         """
         partition, log = self.partition, self.partition.log
         self._next_try_bytes = 2 * log.size
-        log.roll()
+        partition.roll()
         start, size_before, reopened = log.end_offset, log.size, partition.reopened
         pending: list[Entry] = []
         size = 0

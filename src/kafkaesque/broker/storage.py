@@ -213,14 +213,16 @@ class DiskStorage:
         """
         try:
             return self.open(name, topic_id, config)
-        except KafkaError as error:
+        except Exception as error:
+            # Whatever it is: what damage does to whoever reads it cannot be foreseen.
             if is_state and self._may_have_records(name):
                 raise
-            logger.error("%s is offline: %s", name, error.message)
+            is_expected = isinstance(error, KafkaError)
+            logger.error("%s is offline: %s", name, error, exc_info=None if is_expected else error)
             log = Log.open(MemorySegments(), config.log)
             begin = partial(self._begin, name, topic_id, config)
             partition = Partition(name, log, config, self._disk, self._clock, begin)
-            partition.offline = error.message
+            partition.offline = str(error)
             self._partitions[name] = partition
             return partition
 

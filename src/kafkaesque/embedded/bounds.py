@@ -99,6 +99,9 @@ class Bounds:
             return False
         until = start + -(-excess // self.drop) * self.drop
         if self.shelf:
+            # Else a repair may drop them, and give their offsets to others.
+            if waiting := partition.flushed(until):
+                await waiting
             await self._put_away(self.shelf, broker, partition, until)
         partition.delete_records(until)
         return True

@@ -156,8 +156,11 @@ class Node:
         return made
 
     async def _settle(self, partitions: Sequence[Partition]) -> None:
-        for partition in partitions:
-            if durable := partition.durable(partition.log.end_offset):
+        """Wait until all that these hold now is durable."""
+        # All at once: by the time that one is durable, another may have lost what it holds now.
+        waiting = [partition.durable(partition.log.end_offset) for partition in partitions]
+        for durable in waiting:
+            if durable is not None:
                 await durable
         if self._bounds:
             await self._bounds.enforce(self.broker, partitions)

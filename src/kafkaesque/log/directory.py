@@ -25,6 +25,7 @@ from kafkaesque.errors import StartError
 from kafkaesque.log.checkpoints import OffsetCheckpoint
 from kafkaesque.log.disk import DiskSegments
 from kafkaesque.log.files import Files, Lock, read_whole, write_atomically, write_synced
+from kafkaesque.log.names import METADATA, is_ours
 from kafkaesque.log.properties import (
     format_properties,
     format_topic_id,
@@ -40,7 +41,7 @@ _CLEAN_MARKER = ".kafka_cleanshutdown"
 _RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 _LOG_START_OFFSETS = "log-start-offset-checkpoint"
 _CLEANED_OFFSETS = "cleaner-offset-checkpoint"
-_DELETED = re.compile(r".+-\d+\.[0-9a-f]{32}-delete")
+_DELETED = re.compile(r".+-[0-9]+\.[0-9a-f]{32}-delete")
 _LONGEST_NAME = 255
 
 
@@ -188,11 +189,15 @@ class DataDirectory:
         return self._files.exists(self._at(str(partition)))
 
     def is_empty(self, partition: TopicPartition) -> bool:
-        """Whether no record was ever written there. One that cannot be read may have some."""
+        """Whether no record was ever written there, nor anything that is not ours. One that cannot
+        be read may have some.
+        """
         path = self._at(str(partition))
         try:
-            logs = [name for name in self._files.names(path) if name.endswith(LOG)]
-            return not any(self._files.size(f"{path}/{name}") for name in logs)
+            names = self._files.names(path)
+            logs = [name for name in names if name.endswith(LOG)]
+            is_written = any(self._files.size(f"{path}/{name}") for name in logs)
+            return not is_written and all(map(is_ours, names))
         except OSError:
             return False
 
@@ -303,7 +308,7 @@ class DataDirectory:
             self._lock.release()
 
     def _metadata(self, partition: TopicPartition) -> str:
-        return self._at(f"{partition}/partition.metadata")
+        return self._at(f"{partition}/{METADATA}")
 
 
 def _make_directory(files: Files, path: str) -> None:
@@ -390,4 +395,7 @@ def _deleted_name(partition: TopicPartition) -> str:
 
 def _partition(name: str) -> TopicPartition | None:
     topic, _, number = name.rpartition("-")
-    return TopicPartition(topic, int(number)) if topic and number.isdecimal() else None
+    if not (topic and number.isdecimal()):
+        return None
+    partition = TopicPartition(topic, int(number))
+    return partition if str(partition) == name else None  # Not `t-01`, which would be another's.

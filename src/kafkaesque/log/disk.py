@@ -15,23 +15,22 @@ from kafkaesque.log.config import LogConfig
 from kafkaesque.log.files import File, Files
 from kafkaesque.log.index import OFFSET_ENTRY_SIZE, TIME_ENTRY_SIZE, SegmentIndex
 from kafkaesque.log.jobs import DiskCheckpoint, DiskFlush
+from kafkaesque.log.names import SWAP_SUFFIXES, is_unfinished, stem
 from kafkaesque.log.recovery import SegmentRecovery
 from kafkaesque.log.repair import rebuild_index
 from kafkaesque.log.scan import Scan
 from kafkaesque.log.segment import ActiveSegment, DiskSegment, SealedSegment
 from kafkaesque.log.segment_files import (
-    CLEANED,
     INDEX,
     LOG,
     SUFFIXES,
-    SWAP,
     TIME_INDEX,
     OpenFiles,
     SegmentFiles,
 )
 from kafkaesque.log.snapshots import Snapshots
 from kafkaesque.log.store import Checkpoint, Cleaned, Flush, Recovery, Segment
-from kafkaesque.log.swap import Swap, finish_swaps, remove
+from kafkaesque.log.swap import Swap, finish_swaps, remove_cleaned
 
 
 class DiskSegments:
@@ -78,7 +77,7 @@ class DiskSegments:
 
     def _find(self, names: set[str], log_start_offset: int) -> list[SegmentFiles]:
         """The segments that belong to the log, without what an interrupted removal left."""
-        bases = sorted(int(stem) for name in names if (stem := _stem(name, LOG)) is not None)
+        bases = sorted(int(digits) for name in names if (digits := stem(name, LOG)))
         stale = [base for base, following in pairwise(bases) if following <= log_start_offset]
         if stale:
             # A kill may have left the names of those that follow in the page cache only.
@@ -88,8 +87,8 @@ class DiskSegments:
         kept = bases[len(stale) :]
         expected = {f"{base:020d}" for base in kept}
         for name in names:
-            stem = _stem(name, INDEX) or _stem(name, TIME_INDEX)
-            if name.endswith(".tmp") or (stem is not None and stem not in expected):
+            digits = stem(name, INDEX, TIME_INDEX)
+            if is_unfinished(name) or (digits is not None and digits not in expected):
                 self._remove_if_there(name)
         return [self._place(base) for base in kept]
 
@@ -229,7 +228,8 @@ class DiskSegments:
         # By their names: some may have been taken out of the log, and not be removed yet. Left
         # there, they would end before this one begins, and recovery would drop it for the gap.
         for name in self._files.names(self.directory):
-            if _is_of_segment(name) and int(name[:20]) != offset:
+            digits = stem(name, *SUFFIXES, *SWAP_SUFFIXES)
+            if digits is not None and int(digits) != offset:
                 self._remove_if_there(name)
         self._files.sync_directory(self.directory)
 
@@ -268,8 +268,7 @@ class DiskSegments:
         self._link()
 
     def remove_cleaned(self) -> None:
-        names = self._files.names(self.directory)
-        remove(self._files, (f"{self.directory}/{n}" for n in names if n.endswith(CLEANED)))
+        remove_cleaned(self._files, self.directory, self._files.names(self.directory))
 
     def flush(self, end_offset: int) -> DiskFlush:
         others: list[File] = []
@@ -293,15 +292,24 @@ class DiskSegments:
 
     def repair_tail(self, flush: Flush | None, recovery_point: int) -> None:
         if isinstance(flush, DiskFlush):
-            self._unsynced_contents |= flush.contents
-            self._unsynced_directories += flush.directories
+            self._take_back(flush)
         active = self.active
         active.finish()
         active.dirty = True
         again = self.flush(active.next_offset)
-        again.run()
+        try:
+            again.run()
+        except OSError:
+            self._take_back(again)
+            raise
         self.end_flush(again)
         self._verify(recovery_point)
+
+    def _take_back(self, flush: DiskFlush) -> None:
+        """It has failed: the next one has its small files and names to make durable, too."""
+        self._unsynced_contents |= flush.contents
+        directories = [*self._unsynced_directories, *flush.directories]
+        self._unsynced_directories = list(dict.fromkeys(directories))
 
     def _verify(self, recovery_point: int) -> None:
         """The active segment as the disk has it, from the recovery point on."""
@@ -379,16 +387,6 @@ class DiskSegments:
                 segment.files.forget()
         self.active.release()
         self._unsynced_sealed = {}
-
-
-def _stem(name: str, suffix: str) -> str | None:
-    """The 20 digits before a suffix."""
-    stem = name[:20]
-    return stem if name[20:] == suffix and stem.isdecimal() else None
-
-
-def _is_of_segment(name: str) -> bool:
-    return name[:20].isdecimal() and name[20:].removesuffix(SWAP) in SUFFIXES
 
 
 def _has_indexes(base_offset: int, names: set[str]) -> bool:

@@ -95,6 +95,8 @@ def fetch(file: File, size: int, position: int, wait: bool) -> Buffer:
     return data
 
 
+TEMPORARY = ".tmp"
+"""What follows the name of a file that is being written, to take its place when it is whole."""
 _REMOVAL_ATTEMPTS = 5
 """A child that compacts may still write into a directory while it is being emptied."""
 # What file systems and kernels answer that cannot read without waiting.
@@ -298,7 +300,7 @@ class OsFiles:
 
 def write_atomically(files: Files, path: str, data: Buffer) -> None:
     """After a power cut the file is the old one or the new one, never a mixture."""
-    temporary = path + ".tmp"
+    temporary = path + TEMPORARY
     try:
         file = files.open(temporary, create=True)
         try:

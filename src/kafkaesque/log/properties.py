@@ -17,6 +17,9 @@ from uuid import UUID
 
 from kafkaesque.types import TopicPartition
 
+_MOST_DIGITS = 19
+"""An offset has 63 bits."""
+
 
 def format_uuid(value: UUID) -> str:
     return urlsafe_b64encode(value.bytes).decode().rstrip("=")
@@ -67,10 +70,14 @@ def parse_offsets(data: bytes) -> dict[TopicPartition, int] | None:
     offsets = {}
     for line in lines[2:]:
         fields = line.split(" ")
-        if len(fields) != 3 or not (fields[1].isdecimal() and fields[2].isdecimal()):
+        if len(fields) != 3 or not all(map(_is_number, fields[1:])):
             return None
         offsets[TopicPartition(fields[0], int(fields[1]))] = int(fields[2])
     return offsets
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
 
 
 def _lines(data: bytes) -> list[str] | None:

@@ -5,15 +5,15 @@
 A shortcut, never a truth: one that is torn, damaged or beyond the log's end is ignored, and the
 broker reads the log's headers from the snapshot before it, or from the start. The last two are
 kept.
-Above: disk.py. Below: files.py.
+Above: disk.py. Below: files.py, names.py.
 """
 
 import zlib
 from collections.abc import Iterable
 
 from kafkaesque.log.files import Files, read_whole, write_atomically
+from kafkaesque.log.names import SNAPSHOT, stem
 
-SUFFIX = ".producers"
 _KEPT = 2
 
 
@@ -21,8 +21,7 @@ class Snapshots:
     def __init__(self, files: Files, directory: str, names: Iterable[str]) -> None:
         self._files = files
         self._directory = directory
-        numbers = (name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX))
-        self._offsets = sorted(int(number) for number in numbers if number.isdecimal())
+        self._offsets = sorted(int(digits) for name in names if (digits := stem(name, SNAPSHOT)))
 
     def write(self, offset: int, data: bytes) -> None:
         """Durable when it returns. For a thread."""
@@ -56,4 +55,4 @@ class Snapshots:
         self._offsets = [known for known in self._offsets if known != offset]
 
     def _path(self, offset: int) -> str:
-        return f"{self._directory}/{offset:020d}{SUFFIX}"
+        return f"{self._directory}/{offset:020d}{SNAPSHOT}"

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from kafkaesque.errors import KafkaError
 from kafkaesque.log.files import File, Files
 from kafkaesque.log.index import OffsetIndexFile
+from kafkaesque.log.names import CLEANED_SUFFIXES, SWAP_SUFFIXES, stem
 from kafkaesque.log.segment import SealedSegment, walk
 from kafkaesque.log.segment_files import CLEANED, INDEX, LOG, SUFFIXES, SWAP, TIME_INDEX
 
@@ -76,8 +77,7 @@ class Swap:
         # told, it may come back, and its indexes must be there then.
         remove(self._files, [self._stem + LOG + SWAP])
         self._files.sync_directory(self._directory)
-        endings = [suffix + ending for suffix in SUFFIXES for ending in (SWAP, CLEANED)]
-        remove(self._files, (self._stem + ending for ending in endings))
+        remove(self._files, (self._stem + suffix for suffix in (*SWAP_SUFFIXES, *CLEANED_SUFFIXES)))
         for segment in self.old:
             segment.files.let_go()
         self.is_undone = True
@@ -106,24 +106,30 @@ def _rename_if_there(files: Files, path: str, renamed: str) -> None:
 
 def finish_swaps(files: Files, directory: str, names: Iterable[str]) -> bool:
     """At start: complete what was decided, remove what was not. Whether there was any."""
-    marked = [name for name in names if name.endswith((CLEANED, SWAP))]
+    suffixes = (*CLEANED_SUFFIXES, *SWAP_SUFFIXES)
+    marked = {name: at for name in names if (at := stem(name, *suffixes))}
     if not marked:
         return False
-    decided = sorted(name for name in marked if name.endswith(LOG + SWAP))
+    decided = {at for name, at in marked.items() if name.endswith(LOG + SWAP)}
     # A kill may have come before the sync that decides: only the page cache knows the name then.
     files.sync_directory(directory)
-    for name in decided:
-        _finish_swap(files, directory, int(name[:20]))
-    stems = {name[:20] for name in decided}
-    remove(files, (f"{directory}/{name}" for name in marked if name[:20] not in stems))
-    remove(files, (f"{directory}/{name}" for name in marked if name.endswith(CLEANED)))
+    for at in sorted(decided):
+        _finish_swap(files, directory, int(at))
+    undecided = (name for name, at in marked.items() if at not in decided)
+    remove(files, (f"{directory}/{name}" for name in undecided))
+    remove_cleaned(files, directory, marked)
     files.sync_directory(directory)
     return True
 
 
+def remove_cleaned(files: Files, directory: str, names: Iterable[str]) -> None:
+    """Remove what compaction has written, of these names."""
+    remove(files, (f"{directory}/{name}" for name in names if stem(name, *CLEANED_SUFFIXES)))
+
+
 def _finish_swap(files: Files, directory: str, base_offset: int) -> None:
     next_offset = _next_offset(files, directory, base_offset)
-    bases = (int(name[:20]) for name in files.names(directory) if name[20:] == LOG)
+    bases = [int(at) for name in files.names(directory) if (at := stem(name, LOG))]
     replaced = [base for base in bases if base_offset < base < next_offset]
     complete(files, directory, base_offset, replaced)
 

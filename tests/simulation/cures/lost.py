@@ -55,6 +55,20 @@ def _long_whatever_failed() -> list[Change]:
     return [Change(StateLog, "is_long", property(is_long))]
 
 
+def _shortened_under_repair() -> list[Change]:
+    """A segment begins where the log ended, before a thread dropped its end."""
+
+    async def compact(self: Metadata) -> None:
+        if self._log.is_long:
+            async with self._gate.shut():
+                await self._log.compact(self._live_state())
+
+    def roll(self: Partition) -> None:
+        self.log.roll()
+
+    return [Change(Metadata, "compact", compact), Change(Partition, "roll", roll)]
+
+
 # Offsets and groups are gone in memory when their tombstones are durable.
 
 
@@ -314,6 +328,11 @@ LOST: tuple[Cure, ...] = (
         "shortening-fails-once",
         r"^the metadata log is written anew again and again",
         _long_whatever_failed,
+    ),
+    Cure(
+        "shortening-waits-for-repairs",
+        r"^topic \S+ is None, not one of \[TopicState\(partitions=[1-9], id=UUID",
+        _shortened_under_repair,
     ),
     Cure("offset-delete-when-durable", _OFFSET_IS_BACK, _offset_delete_at_once),
     Cure("group-delete-when-durable", _OFFSET_IS_BACK, _group_removed_at_once),

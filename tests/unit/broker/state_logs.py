@@ -37,8 +37,10 @@ class HeldFiles(FaultyFiles):
         super().__init__()
         self.may_sync = threading.Event()
         self.may_sync.set()
+        self.is_syncing = threading.Event()
 
     def check_sync(self) -> None:
+        self.is_syncing.set()
         self.may_sync.wait()
         super().check_sync()
 

@@ -1,11 +1,13 @@
 """What happens to those who wait for a partition while something else comes in between."""
 
 import asyncio
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from tests.held_disk import settled
-from tests.unit.broker.broker_rig import BrokerRig, run
+from tests.unit.broker.broker_rig import NOW, BrokerRig, run
 
 from kafkaesque.broker.partition import Partition
 from kafkaesque.errors import KafkaError
@@ -146,5 +148,42 @@ def test_ends_of_transactions_do_not_add_up_where_nobody_reads(tmp_path: Path) -
             if waiting := partition.flushed(partition.append_marker(7, 0, Marker.COMMIT)):
                 await waiting
         assert len(partition._transactions._ending) <= 1
+
+    run(tmp_path, work)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda rig, partition: rig.append(partition),
+        lambda rig, partition: partition.append_marker(7, 0, Marker.ABORT),
+        lambda rig, partition: partition.roll(),
+        lambda rig, partition: partition.roll_if_older(NOW + 1),
+        lambda rig, partition: partition.delete_records(5),
+        lambda rig, partition: partition.enforce_retention(NOW + 1_000_000),
+    ],
+)
+def test_nobody_changes_a_log_that_a_thread_repairs(
+    tmp_path: Path, change: Callable[[BrokerRig, Partition], object]
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        partition = (await rig.topic("orders", retention_ms="1")).partition(0)
+        await rig.fill(partition)
+        rig.disk.is_held = True
+        rig.append(partition)
+        rig.disk.let_go(OSError(5, "no"))
+        await settled()
+        reviving = asyncio.ensure_future(rig.broker.storage.revive())
+        await settled()
+        log = partition.log
+        before = log.log_start_offset, log.end_offset, len(log.sealed)
+        with suppress(KafkaError):
+            change(rig, partition)
+        assert (log.log_start_offset, log.end_offset, len(log.sealed)) == before
+        await rig.disk.let_all_go()
+        await reviving
+        with suppress(KafkaError):
+            change(rig, partition)
+        assert (log.log_start_offset, log.end_offset, len(log.sealed)) != (0, 10, 0)
 
     run(tmp_path, work)

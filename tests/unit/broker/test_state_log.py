@@ -1,10 +1,12 @@
 """State as a log: appended, replayed, and kept short where it has no keys."""
 
+import asyncio
+import shutil
 from pathlib import Path
 
 import pytest
 from tests.faulty_files import FaultyFiles
-from tests.unit.broker.state_logs import Now, in_memory, on_disk
+from tests.unit.broker.state_logs import HeldFiles, Now, in_memory, on_disk
 
 from kafkaesque.broker.state_log import Entry, StateLog
 from kafkaesque.broker.storage import DiskStorage
@@ -125,3 +127,34 @@ def test_what_cannot_be_flushed_is_refused_and_not_replayed(tmp_path: Path) -> N
         assert replayed(log) == [(b"k", b"1"), (b"k", b"4")]
 
     on_disk(tmp_path / "data", work)
+
+
+def test_a_log_that_is_being_repaired_is_not_compacted(tmp_path: Path) -> None:
+    """The repair has dropped the end of the log, where the live state would begin: after a kill,
+    all that follows such a hole would be dropped.
+    """
+
+    async def work(log: StateLog, files: HeldFiles, storage: DiskStorage) -> None:
+        await log.append([(b"k", b"1")])
+        files.may_sync.clear()
+        lost = log.append_soon([(b"k", b"2")])
+        await files.fail(storage)
+        files.may_sync.clear()
+        files.is_syncing.clear()
+        reviving = asyncio.ensure_future(storage.revive())
+        while not files.is_syncing.is_set():
+            await asyncio.sleep(0)
+        with pytest.raises(KafkaError, match="offline"):
+            await log.compact(iter([[(b"k", b"1")]]))
+        files.may_sync.set()
+        await asyncio.wait([reviving])
+        assert lost is not None
+        assert lost.exception()
+        await log.append([(b"k", b"3")])
+        shutil.copytree(tmp_path / "data", tmp_path / "killed")
+
+    async def after_the_kill(log: StateLog, files: FaultyFiles, storage: DiskStorage) -> None:
+        assert replayed(log) == [(b"k", b"1"), (b"k", b"3")]
+
+    on_disk(tmp_path / "data", work, HeldFiles())
+    on_disk(tmp_path / "killed", after_the_kill)

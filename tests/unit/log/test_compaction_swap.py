@@ -58,6 +58,23 @@ def test_nothing_is_changed_until_the_swap() -> None:
     assert leftovers(files) == []
 
 
+def test_a_swap_is_completed_at_a_start_beside_files_of_foreign_names() -> None:
+    files = new_disk()
+    log = written(files)
+    result = cleaned(log, files)
+    swap_names = [name for name in files.names(DIRECTORY) if name.endswith(".cleaned")]
+    for name in swap_names:
+        path = f"{DIRECTORY}/{name.removesuffix('.cleaned')}"
+        files.rename(path + ".cleaned", path + ".swap")
+    foreign = ["copy.log.swap", "copy.log.cleaned", "abcdefghijklmnopqrst.log"]
+    for name in foreign:
+        files.open(f"{DIRECTORY}/{name}", create=True)
+    assert len(result.segments) == 1
+    assert pairs(open_log(files.kill(), CONFIG)) == LEFT
+    assert sorted(leftovers(files)) == sorted(foreign[:2])
+    assert foreign[2] in files.names(DIRECTORY)
+
+
 def test_a_read_that_was_planned_before_gets_the_bytes_of_then() -> None:
     files = new_disk()
     log = written(files)

@@ -163,6 +163,7 @@ def test_offsets_are_kept_in_kafkas_checkpoint_files() -> None:
         b"0\n1\nt 0\n",
         b"0\n1\nt x 5\n",
         b"0\n1\nt 0 -5\n",
+        b"0\n1\nt 0 " + b"9" * 5000 + b"\n",
         b"\xff",
     ],
 )

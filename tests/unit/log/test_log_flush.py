@@ -317,6 +317,24 @@ class StumblingFiles(ForgettingFiles):
         super().sync_directory(path)
 
 
+@pytest.mark.parametrize("sync", [2, 3])
+def test_a_repair_that_fails_leaves_what_it_was_to_make_durable_to_the_next(sync: int) -> None:
+    """As where a start could open a log, and not read it: no flush has failed before."""
+    files = StumblingFiles()
+    directory = DataDirectory.open(files, "/data")
+    log = Log.open(directory.create_partition(ORDERS, TOPIC_ID), SMALL)
+    files.fails_in = ("sync_directory", sync)
+    with pytest.raises(KafkaError, match="Input/output error"):
+        log.recover_from_failed_flush()
+    log.recover_from_failed_flush()
+    batch = append(log)
+    flush(log)
+    for survivor in after_power_cuts(files):
+        again = DataDirectory.open(survivor, "/data")
+        assert again.partitions() == {ORDERS: TOPIC_ID}
+        assert read_all(Log.open(again.segments(ORDERS), SMALL)) == batch
+
+
 STUMBLES = [("create", n) for n in (1, 2)] + [("remove", n) for n in range(1, 9)]
 
 
