@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Generator
+from itertools import count
 
 from kafkaesque.broker.slices import SLICE_SECONDS, Slices
 
@@ -28,8 +29,13 @@ class TurnsLoop(asyncio.SelectorEventLoop):
         super()._run_once()  # type: ignore[misc]
 
 
-async def _all(slices: Slices, count: int) -> None:
-    async for _ in slices.paced(range(count)):
+async def _all(slices: Slices, number: int) -> None:
+    async for _ in slices.paced(range(number)):
+        pass
+
+
+async def _batches(slices: Slices, number: int) -> None:
+    async for _ in slices.batches(range(number), 100):
         pass
 
 
@@ -85,6 +91,42 @@ def test_however_many_begin_there_is_one_slice_in_each_turn() -> None:
         runner.run(scenario())
     assert done.total() == 50 * 92
     assert max(done.values()) <= 5
+
+
+def test_batches_come_in_order_and_one_in_a_slice_however_many_begin() -> None:
+    done: Counter[int] = Counter()
+    seen: list[list[int]] = []
+
+    async def work(slices: Slices, loop: TurnsLoop) -> None:
+        async for batch in slices.batches(range(25), 10):
+            seen.append(batch)
+            done[loop.turns] += 1
+
+    async def scenario() -> None:
+        seconds = count()
+        loop, slices = asyncio.get_running_loop(), Slices(lambda: next(seconds))
+        assert isinstance(loop, TurnsLoop)
+        await asyncio.gather(*(work(slices, loop) for _ in range(20)))
+
+    with asyncio.Runner(loop_factory=TurnsLoop) as runner:
+        runner.run(scenario())
+    assert max(done.values()) == 1
+    whole = list(range(10)), list(range(10, 20)), list(range(20, 25))
+    assert sorted(seen) == sorted([*whole] * 20)
+
+
+def test_a_batch_of_a_few_does_not_wait_for_long_work() -> None:
+    async def scenario() -> None:
+        slices = Slices(Clock())
+        long = asyncio.create_task(_all(slices, 1_000))
+        await asyncio.sleep(0)
+        few = asyncio.create_task(_batches(slices, 8))
+        more = asyncio.create_task(_batches(slices, 9))
+        await asyncio.sleep(0)
+        assert (few.done(), more.done()) == (True, False)
+        await asyncio.gather(more, long)
+
+    asyncio.run(scenario())
 
 
 def test_with_a_clock_that_stands_still_nothing_is_long() -> None:
