@@ -286,11 +286,12 @@ class Coordinator:
 
     async def delete_topic(self, topic: str) -> None:
         """A topic that is gone takes its committed offsets with it. Nobody can commit for the topic
-        meanwhile. Raises if that is not durable; may be called again, for what is left.
+        meanwhile, but what is on its way may be decided. Raises if that is not durable; may be
+        called again, for what is left.
         """
         offsets = self.table.offsets
         waiting: list[_Waiting] = []
-        async for group_id in self._slices.paced(offsets.group_ids()):
+        async for group_id in self._slices.paced(offsets.may_have(topic)):
             names = offsets.known(group_id, topic)
             is_known = partial(offsets.is_known, group_id)
             waiting += await self._delete_in_slices(group_id, names, is_known)
