@@ -32,8 +32,10 @@ class Slices:
 
     @property
     def is_busy(self) -> bool:
-        """Whether somebody waits for a slice."""
-        return bool(self._waiting)
+        """Whether long work is under way. To ask who waits would not do: one alone has its slice,
+        and waits for the next only in the moment before it gets it.
+        """
+        return self._is_taken
 
     async def turn(self) -> None:
         """Wait for a slice."""

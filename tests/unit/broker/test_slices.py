@@ -2,8 +2,11 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from itertools import count
+
+import pytest
+import uvloop
 
 from kafkaesque.broker.slices import SLICE_SECONDS, Slices
 
@@ -136,6 +139,42 @@ def test_with_a_clock_that_stands_still_nothing_is_long() -> None:
         assert len(seen) == 10_000
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("loop_factory", [asyncio.SelectorEventLoop, uvloop.new_event_loop])
+@pytest.mark.parametrize("requests", [1, 5])
+def test_they_are_busy_while_a_long_request_is_under_way(
+    loop_factory: Callable[[], asyncio.AbstractEventLoop], requests: int
+) -> None:
+    looks: list[bool] = []
+    slices, left = Slices(Clock()), requests
+
+    async def long_request() -> None:
+        nonlocal left
+        await _all(slices, 200)
+        left -= 1
+
+    def look() -> None:
+        if left:
+            looks.append(slices.is_busy)
+
+    async def scenario() -> None:
+        loop = asyncio.get_running_loop()
+        await _all(slices, 8)
+        assert not slices.is_busy
+        long = asyncio.gather(*(long_request() for _ in range(requests)))
+        await asyncio.sleep(0)
+        while not long.done():
+            look()
+            loop.call_later(0, look)
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert not slices.is_busy
+
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        runner.run(scenario())
+    assert len(looks) > 50
+    assert all(looks)
 
 
 def test_what_the_steps_come_to_is_returned() -> None:
