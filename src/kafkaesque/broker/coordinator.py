@@ -16,7 +16,7 @@ Above: apis/ (the group APIs), transactions.py. Below: groups/, state_log.py.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
@@ -62,8 +62,8 @@ _Waiting: TypeAlias = "asyncio.Future[None] | None"
 
 _RECORD_BYTES = 2_000
 """Of a group's record beside its members, about."""
-_PER_TURN = 250
-"""Tombstones that are made in one turn of the loop, a few ms of work."""
+_BATCH = 250
+"""Tombstones that are written at once, a few ms of work."""
 _SETTLED_AT_ONCE = 8
 """Writes of a transaction, each of some 150 offsets."""
 
@@ -281,34 +281,34 @@ class Coordinator:
     async def delete_offsets(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
         """Delete offsets; returns when that is durable. Raises if not: they are still there."""
         is_known = partial(self.table.offsets.is_known, group_id)
-        await _all_done(await self._delete_in_turns(group_id, set(partitions), is_known))
+        await _all_done(await self._delete_in_slices(group_id, set(partitions), is_known))
         self._drop_if_nothing_is_left(group_id)
 
     async def delete_topic(self, topic: str) -> None:
         """A topic that is gone takes its committed offsets with it. Nobody can commit for the topic
-        meanwhile. Raises if that is not durable; may be called again, for what is left.
+        meanwhile, but what is on its way may be decided. Raises if that is not durable; may be
+        called again, for what is left.
         """
         offsets = self.table.offsets
         waiting: list[_Waiting] = []
-        for group_id in offsets.group_ids():
+        async for group_id in self._slices.paced(offsets.may_have(topic)):
             names = offsets.known(group_id, topic)
             is_known = partial(offsets.is_known, group_id)
-            waiting += await self._delete_in_turns(group_id, names, is_known)
+            waiting += await self._delete_in_slices(group_id, names, is_known)
         await _all_done(waiting)
 
     async def expire(self, retention_ms: int) -> None:
         """Forget the offsets of groups that have been empty for too long, and then the groups."""
         waiting: list[_Waiting] = []
         group_ids = tuple(self.table.groups)
-        for group_id in group_ids:
+        async for group_id in self._slices.paced(group_ids):
             is_over = partial(self._is_expired, retention_ms, group_id)
             for topic in self.table.offsets.topics(group_id):
                 names = self.table.offsets.known(group_id, topic)
-                waiting += await self._delete_in_turns(group_id, names, is_over)
+                waiting += await self._delete_in_slices(group_id, names, is_over)
         await _all_done(waiting)
-        for group_id in group_ids:
+        async for group_id in self._slices.paced(group_ids):
             self._drop_if_nothing_is_left(group_id)
-            await asyncio.sleep(0)
 
     def _is_expired(self, retention_ms: int, group_id: str, name: TopicPartition) -> bool:
         group = self.table.group(group_id)
@@ -316,7 +316,7 @@ class Coordinator:
             group, self.table.offsets, name, self._clock(), retention_ms
         )
 
-    async def _delete_in_turns(
+    async def _delete_in_slices(
         self,
         group_id: str,
         names: Iterable[TopicPartition],
@@ -325,11 +325,10 @@ class Coordinator:
         """Write tombstones of those that are doomed when their turn comes. They can be many: others
         are heard in between.
         """
-        waiting = []
-        for turn in _turns(sorted(names)):
-            waiting.append(self._delete(group_id, [name for name in turn if is_doomed(name)]))
-            await asyncio.sleep(0)
-        return waiting
+        return [
+            self._delete(group_id, [name for name in batch if is_doomed(name)])
+            async for batch in self._slices.batches(sorted(names), _BATCH)
+        ]
 
     def _carry_out(self, group_id: str, effects: list[Effect]) -> None:
         desk = self._desks.setdefault(group_id, _Desk())
@@ -362,11 +361,12 @@ class Coordinator:
 
     async def _remove(self, group_id: str) -> None:
         """A dead group leaves the table when all of its tombstones are durable."""
-        *first, last = [*_turns(sorted(self.table.offsets.known(group_id)))] or [()]
-        waiting = []
-        for turn in first:
-            waiting.append(self._delete(group_id, turn))
-            await asyncio.sleep(0)
+        names = sorted(self.table.offsets.known(group_id))
+        waiting: list[_Waiting] = []
+        last: list[TopicPartition] = []
+        async for batch in self._slices.batches(names, _BATCH):
+            waiting.append(self._delete(group_id, last))
+            last = batch
         group = self.table.groups[group_id]
         more = () if group.stored is None else (records.group_tombstone(group_id),)
         waiting.append(self._delete(group_id, last, *more))
@@ -454,11 +454,6 @@ def _when_done(waiting: _Waiting, then: Callable[[bool], None]) -> None:
         waiting.add_done_callback(
             lambda done: then(not done.cancelled() and done.exception() is None)
         )
-
-
-def _turns(names: Sequence[TopicPartition]) -> Iterator[Sequence[TopicPartition]]:
-    """As many as are dealt with in one turn of the loop."""
-    return (names[at : at + _PER_TURN] for at in range(0, len(names), _PER_TURN))
 
 
 def _size(entry: tuple[bytes, bytes]) -> int:

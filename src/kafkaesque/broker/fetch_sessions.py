@@ -9,7 +9,7 @@ A session belongs to its client: address and client id. A client that comes back
 connection may go on with it; nobody else may use it or end it, whatever number they guess.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from random import randint
@@ -30,7 +30,7 @@ _INITIAL, _FINAL = 0, -1
 _MAX_ID = _MAX_EPOCH = 2**31 - 1
 _EVICTABLE_AFTER_MS = 120_000
 _MAX_PARTITIONS = 200_000
-"""Of all sessions together: some 50 MB."""
+"""Of all sessions together: some 50 MB. Sessions that are silent for long give way here, too."""
 
 Owner: TypeAlias = tuple[str, str | None]
 """Address and client id."""
@@ -75,6 +75,10 @@ class Session:
         for topic in request.topics:
             for partition in topic.partitions:
                 self.want(topic, partition)
+        self.taken()
+
+    def taken(self) -> None:
+        """Nothing more of a request is to come."""
         self.coming = 0
 
     def forget(self, topic: ForgottenTopic, number: int) -> None:
@@ -123,16 +127,16 @@ class FetchSessions:
         if request.session_epoch in (_INITIAL, _FINAL):
             if request.session_id:
                 self._end(request.session_id, owner)
-            is_kept = request.session_epoch == _INITIAL and self._has_room_for(request)
+            is_kept = request.session_epoch == _INITIAL and self._make_room(request, slots=1)
             session = self._new(owner) if is_kept else Session()
             session.coming = _count_partitions(request)
             return session
         session = self._known(request, owner)
-        if request.topics and not self._has_room_for(request):
+        session.used_ms = self._clock()
+        if request.topics and not self._make_room(request):
             self._end(session.id, owner)
             raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         session.coming = _count_partitions(request)
-        session.used_ms = self._clock()
         session.epoch = 1 if session.epoch == _MAX_EPOCH else session.epoch + 1
         session.incremental = True
         return session
@@ -142,9 +146,29 @@ class FetchSessions:
         if session is not None and session.owner == owner:
             del self._sessions[session_id]
 
-    def _has_room_for(self, request: FetchRequest) -> bool:
-        kept = sum(len(session.wanted) + session.coming for session in self._sessions.values())
-        return kept + _count_partitions(request) <= self._max_partitions
+    def _make_room(self, request: FetchRequest, slots: int = 0) -> bool:
+        """Whether there is room for a request, and for as many sessions more. If need be, those
+        that were silent for long give way to it, the longest first; if that is not enough, none.
+        """
+        slots += len(self._sessions) - self._slots
+        kept = sum(map(_size, self._sessions.values()))
+        partitions = kept + _count_partitions(request) - self._max_partitions
+        evicted, silent = [], self._silent()
+        while slots > 0 or partitions > 0:
+            session = next(silent, None)
+            if session is None:
+                return False
+            evicted.append(session.id)
+            slots, partitions = slots - 1, partitions - _size(session)
+        for session_id in evicted:
+            del self._sessions[session_id]
+        return True
+
+    def _silent(self) -> Iterator[Session]:
+        """Sessions that may be evicted."""
+        since_ms = self._clock() - _EVICTABLE_AFTER_MS
+        silent = (session for session in self._sessions.values() if session.used_ms <= since_ms)
+        yield from sorted(silent, key=lambda session: session.used_ms)
 
     def _known(self, request: FetchRequest, owner: Owner) -> Session:
         session = self._sessions.get(request.session_id)
@@ -160,10 +184,7 @@ class FetchSessions:
         return session
 
     def _new(self, owner: Owner) -> Session:
-        now_ms = self._clock()
-        if len(self._sessions) >= self._slots and not self._evict(now_ms):
-            return Session()
-        session = Session(id=self._new_id(), owner=owner, used_ms=now_ms)
+        session = Session(id=self._new_id(), owner=owner, used_ms=self._clock())
         self._sessions[session.id] = session
         return session
 
@@ -173,12 +194,10 @@ class FetchSessions:
             pass
         return number
 
-    def _evict(self, now_ms: int) -> bool:
-        oldest = min(self._sessions.values(), key=lambda session: session.used_ms, default=None)
-        if oldest is None or now_ms - oldest.used_ms < _EVICTABLE_AFTER_MS:
-            return False
-        del self._sessions[oldest.id]
-        return True
+
+def _size(session: Session) -> int:
+    """The partitions that it keeps, or is about to."""
+    return len(session.wanted) + session.coming
 
 
 def _count_partitions(request: FetchRequest) -> int:

@@ -9,6 +9,7 @@ waits for them: a request for a few things is no long work.
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Generator, Iterable
+from itertools import chain, islice
 from math import inf
 from time import perf_counter
 from typing import TypeVar
@@ -31,8 +32,10 @@ class Slices:
 
     @property
     def is_busy(self) -> bool:
-        """Whether somebody waits for a slice."""
-        return bool(self._waiting)
+        """Whether long work is under way. To ask who waits would not do: one alone has its slice,
+        and waits for the next only in the moment before it gets it.
+        """
+        return self._is_taken
 
     async def turn(self) -> None:
         """Wait for a slice."""
@@ -79,6 +82,17 @@ class Slices:
             elif self._clock() > until:
                 until = await self._go_on()
             yield item
+
+    async def batches(self, items: Iterable[T], size: int) -> AsyncIterator[list[T]]:
+        """The items, so many at a time: for whoever has to deal with a batch in one step."""
+        left = iter(items)
+        few = list(islice(left, _FEW + 1))
+        until = await self._begin() if len(few) > _FEW else inf
+        left = chain(few, left)
+        while batch := list(islice(left, size)):
+            if self._clock() > until:
+                until = await self._go_on()
+            yield batch
 
     async def _begin(self) -> float:
         """At once, if nobody has had a slice in this turn."""

@@ -49,6 +49,8 @@ class Offsets:
 
     def __init__(self) -> None:
         self._committed: dict[str, dict[str, dict[int, bytes]]] = {}
+        self._groups: dict[str, dict[str, None]] = {}
+        """Topic -> the groups that have committed an offset of it."""
         self._staged: dict[str, dict[TopicPartition, dict[Staged, None]]] = {}
         """Group id -> partition -> the writes that are about it, in the log's order."""
         self._pending: dict[int, dict[Staged, None]] = {}
@@ -89,7 +91,11 @@ class Offsets:
     def all_topics(self) -> set[str]:
         """Topics that some group has an offset of, or one on its way."""
         staged = {name.topic for group_id in self._staged for name in self._on_their_way(group_id)}
-        return staged.union(*self._committed.values())
+        return staged.union(self._groups)
+
+    def may_have(self, topic: str) -> list[str]:
+        """Groups with an offset of a topic, and those with any on its way."""
+        return [*{**self._groups.get(topic, {}), **dict.fromkeys(self._staged)}]
 
     def group_ids(self) -> list[str]:
         """Groups with an offset, or one on its way."""
@@ -191,23 +197,30 @@ class Offsets:
 
     def partitions_of(self, group_id: str, topic: str) -> dict[int, bytes]:
         """Where to put the offsets of a topic. Whoever leaves it empty calls `prune`."""
-        return self._committed.setdefault(group_id, {}).setdefault(topic, {})
+        topics = self._committed.setdefault(group_id, {})
+        if topic not in topics:
+            topics[topic] = {}
+            self._groups.setdefault(topic, {})[group_id] = None
+        return topics[topic]
 
     def prune(self) -> None:
         """Forget topics and groups that nothing is left of."""
         for group_id, topics in list(self._committed.items()):
             for topic in [topic for topic, partitions in topics.items() if not partitions]:
-                del topics[topic]
-            if not topics:
-                del self._committed[group_id]
+                self._forget_topic(group_id, topic)
 
     def _forget(self, group_id: str, partition: TopicPartition) -> None:
-        topics = self._committed.get(group_id, {})
-        indexes = topics.get(partition.topic, {})
+        indexes = self._committed.get(group_id, {}).get(partition.topic, {})
         if indexes.pop(partition.partition, None) is not None and not indexes:
-            del topics[partition.topic]
-            if not topics:
-                del self._committed[group_id]
+            self._forget_topic(group_id, partition.topic)
+
+    def _forget_topic(self, group_id: str, topic: str) -> None:
+        topics, groups = self._committed[group_id], self._groups[topic]
+        del topics[topic], groups[group_id]
+        if not topics:
+            del self._committed[group_id]
+        if not groups:
+            del self._groups[topic]
 
     def is_known(self, group_id: str, partition: TopicPartition) -> bool:
         """Committed or on its way: may the log have an offset that a deletion has to undo?"""

@@ -1,12 +1,15 @@
 """Full passes of the garbage collector are made when they are due and nobody is busy."""
 
+import asyncio
 import gc
 from collections.abc import Iterator
+from itertools import count, repeat
 
 import pytest
 
 from kafkaesque.broker import collector
 from kafkaesque.broker.collector import Collector
+from kafkaesque.broker.slices import Slices
 
 pytestmark = pytest.mark.usefixtures("passes")
 
@@ -60,3 +63,30 @@ def test_it_waits_for_long_requests_but_not_for_ever(passes: list[int]) -> None:
     is_busy = False
     a_collector.look()
     assert passes.count(2) == 2
+
+
+def test_it_waits_for_a_request_that_is_gone_through_in_slices_but_not_if_that_never_ends(
+    passes: list[int],
+) -> None:
+    async def scenario() -> None:
+        clock = count()
+        slices = Slices(lambda: next(clock))
+
+        async def endless() -> None:
+            async for _ in slices.paced(repeat(None)):
+                pass
+
+        request = asyncio.create_task(endless())
+        await asyncio.sleep(0)
+        a_collector = Collector(lambda: slices.is_busy)
+        for made in (0, 1):
+            make_due()
+            for _ in range(5):
+                a_collector.look()
+                await asyncio.sleep(0)
+            assert passes.count(2) == made
+            a_collector.look()
+            assert passes.count(2) == made + 1
+        request.cancel()
+
+    asyncio.run(scenario())

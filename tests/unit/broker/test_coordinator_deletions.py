@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from itertools import count
 from pathlib import Path
 from typing import cast
 
@@ -27,6 +28,7 @@ from kafkaesque.groups.events import (
 )
 from kafkaesque.groups.group import GroupConfig
 from kafkaesque.groups.offsets import CommittedOffset
+from kafkaesque.records.control import Marker
 from kafkaesque.types import TopicPartition
 
 ORDERS = TopicPartition("orders", 0)
@@ -110,6 +112,67 @@ def test_what_is_being_deleted_is_there_until_that_is_durable(
         assert coordinator.table.groups == {}
 
     on_disk(tmp_path / "data", work, HeldFiles())
+
+
+def with_groups(
+    work: Callable[[StateLog, Now, Coordinator, list[str]], Awaitable[None]],
+) -> None:
+    """A hundred, with an offset of both topics, and so little time that each takes a slice."""
+
+    async def main(log: StateLog, now: Now) -> None:
+        clock, group_ids = count(), [f"g{number}" for number in range(100)]
+        slices = Slices(lambda: next(clock))
+        coordinator = Coordinator.load(log, GroupConfig(), now, now, slices)
+        for group_id in group_ids:
+            await coordinator.commit(group_id, {ORDERS: offset(1), REFUNDS: offset(1)})
+        await work(log, now, coordinator, group_ids)
+
+    in_memory(main)
+
+
+def test_the_offsets_of_a_topic_are_deleted_in_slices_of_its_groups() -> None:
+    async def work(log: StateLog, now: Now, coordinator: Coordinator, group_ids: list[str]) -> None:
+        deleting = asyncio.ensure_future(coordinator.delete_topic("orders"))
+        most, end = 0, log.end_offset
+        while not deleting.done():
+            await asyncio.sleep(0)
+            most, end = max(most, log.end_offset - end), log.end_offset
+        assert most < 12
+        assert coordinator.table.offsets.all_topics() == {"refunds"}
+        assert load(log, now).table.offsets.all_topics() == {"refunds"}
+
+    with_groups(work)
+
+
+def test_groups_come_and_go_and_transactions_end_while_a_topic_is_deleted() -> None:
+    async def work(log: StateLog, now: Now, coordinator: Coordinator, group_ids: list[str]) -> None:
+        for group_id in group_ids[:50]:
+            await coordinator.commit_in_transaction(group_id, 7, 0, {ORDERS: offset(2)})
+        await coordinator.commit_in_transaction("pending alone", 7, 0, {ORDERS: offset(2)})
+        deleting = asyncio.ensure_future(coordinator.delete_topic("orders"))
+        await asyncio.sleep(0)
+        ended = coordinator.end_transaction(7, 0, Marker.COMMIT)
+        coordinator.ask(group_ids[-1], Delete(coordinator.future()))
+        await coordinator.commit("new", {REFUNDS: offset(3)})
+        assert not deleting.done()
+        await deleting
+        assert ended is not None
+        await ended
+        for table in (coordinator.table, load(log, now).table):
+            assert table.offsets.all_topics() == {"refunds"}
+            assert table.groups.keys() == {*group_ids[:-1], "new"}
+
+    with_groups(work)
+
+
+def test_a_deletion_of_a_topic_that_no_group_knows_looks_at_no_group(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def work(log: StateLog, now: Now, coordinator: Coordinator, group_ids: list[str]) -> None:
+        monkeypatch.setattr(coordinator.table.offsets, "known", None)
+        await coordinator.delete_topic("unknown")
+
+    with_groups(work)
 
 
 def test_a_flush_that_failed_is_noticed_though_the_log_has_come_back_since(tmp_path: Path) -> None:

@@ -143,6 +143,51 @@ def test_sessions_keep_so_many_partitions_and_no_more() -> None:
     assert resolve(sessions, request(0, 0, d=1)).id > 0
 
 
+def silent_and_alive(now: Now) -> tuple[FetchSessions, list[int]]:
+    """Four sessions that keep all partitions there may be. The first three are of clients that
+    are gone.
+    """
+    sessions = FetchSessions(10, now, max_partitions=8)
+    numbers = []
+    for _ in range(4):
+        now.ms += 1
+        numbers.append(resolve(sessions, request(0, 0, a=1, b=1)).id)
+    now.ms += 10 * 60 * 1000
+    resolve(sessions, request(numbers[-1], 1))
+    return sessions, numbers
+
+
+def known(sessions: FetchSessions, numbers: list[int]) -> list[bool]:
+    return [number in sessions._sessions for number in numbers]
+
+
+def test_sessions_that_are_silent_give_way_to_new_partitions_as_many_as_it_takes() -> None:
+    sessions, numbers = silent_and_alive(Now())
+    assert resolve(sessions, request(0, 0, a=1, b=1, c=1)).id > 0
+    assert known(sessions, numbers) == [False, False, True, True]
+
+
+def test_sessions_that_are_silent_give_way_to_more_partitions_of_another() -> None:
+    sessions, numbers = silent_and_alive(Now())
+    asked = request(numbers[-1], 2, c=1)
+    assert offsets(sessions, asked) == {"a": 1, "b": 1, "c": 1}
+    assert known(sessions, numbers) == [False, True, True, True]
+
+
+def test_a_session_that_was_silent_does_not_give_way_to_itself() -> None:
+    sessions, numbers = silent_and_alive(Now())
+    asked = request(numbers[0], 1, c=1)
+    assert offsets(sessions, asked) == {"a": 1, "b": 1, "c": 1}
+    assert known(sessions, numbers) == [True, False, True, True]
+
+
+def test_no_session_gives_way_in_vain() -> None:
+    sessions, numbers = silent_and_alive(Now())
+    many = dict.fromkeys("abcdefgh", 1)
+    assert resolve(sessions, request(0, 0, **many)).id == 0
+    assert known(sessions, numbers) == [True] * 4
+
+
 def test_requests_that_are_let_in_before_others_are_taken_over_count_too() -> None:
     sessions = FetchSessions(10, Now(), max_partitions=3)
     first = sessions.resolve(request(0, 0, a=0, b=0), ME)

@@ -7,9 +7,11 @@ from itertools import count
 from typing import Any
 
 import pytest
+from tests.unit.broker.brokers import until
 from tests.unit.broker.connections import Client, memory_broker
 
 from kafkaesque.broker.broker import Broker
+from kafkaesque.broker.fetch_sessions import FetchSessions
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.slices import Slices
 from kafkaesque.broker.topics import NewTopic
@@ -117,6 +119,30 @@ def test_thousands_of_topics_are_described_in_the_order_of_their_names() -> None
         )
         answer = await client.call(request, 0)
         assert [topic.name for topic in answer.topics] == sorted(names)
+
+    with_client(scenario)
+
+
+@pytest.mark.parametrize("turns", [0, 3])
+def test_a_fetch_whose_connection_is_lost_leaves_nothing_of_it_to_come(turns: int) -> None:
+    def fetch(number: int) -> FetchRequest:
+        partitions = [FetchPartition(partition=i) for i in range(number)]
+        topics = [FetchTopic(topic="a.b", partitions=partitions)]
+        return FetchRequest(session_epoch=0, topics=topics)
+
+    async def scenario(broker: Broker, client: Client) -> None:
+        clock = count()
+        broker.slices = Slices(lambda: next(clock))
+        broker.fetch_sessions = FetchSessions(10, lambda: 0, max_partitions=399)
+        client.send(fetch(300), 11)
+        await until(lambda: broker.fetch_sessions._sessions)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        client.cut()
+        for _ in range(2):
+            await asyncio.sleep(0)
+        answer = await Client(broker).call(fetch(100), 11)
+        assert answer.session_id > 0
 
     with_client(scenario)
 

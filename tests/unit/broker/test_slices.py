@@ -2,7 +2,11 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from itertools import count
+
+import pytest
+import uvloop
 
 from kafkaesque.broker.slices import SLICE_SECONDS, Slices
 
@@ -28,8 +32,13 @@ class TurnsLoop(asyncio.SelectorEventLoop):
         super()._run_once()  # type: ignore[misc]
 
 
-async def _all(slices: Slices, count: int) -> None:
-    async for _ in slices.paced(range(count)):
+async def _all(slices: Slices, number: int) -> None:
+    async for _ in slices.paced(range(number)):
+        pass
+
+
+async def _batches(slices: Slices, number: int) -> None:
+    async for _ in slices.batches(range(number), 100):
         pass
 
 
@@ -87,6 +96,42 @@ def test_however_many_begin_there_is_one_slice_in_each_turn() -> None:
     assert max(done.values()) <= 5
 
 
+def test_batches_come_in_order_and_one_in_a_slice_however_many_begin() -> None:
+    done: Counter[int] = Counter()
+    seen: list[list[int]] = []
+
+    async def work(slices: Slices, loop: TurnsLoop) -> None:
+        async for batch in slices.batches(range(25), 10):
+            seen.append(batch)
+            done[loop.turns] += 1
+
+    async def scenario() -> None:
+        seconds = count()
+        loop, slices = asyncio.get_running_loop(), Slices(lambda: next(seconds))
+        assert isinstance(loop, TurnsLoop)
+        await asyncio.gather(*(work(slices, loop) for _ in range(20)))
+
+    with asyncio.Runner(loop_factory=TurnsLoop) as runner:
+        runner.run(scenario())
+    assert max(done.values()) == 1
+    whole = list(range(10)), list(range(10, 20)), list(range(20, 25))
+    assert sorted(seen) == sorted([*whole] * 20)
+
+
+def test_a_batch_of_a_few_does_not_wait_for_long_work() -> None:
+    async def scenario() -> None:
+        slices = Slices(Clock())
+        long = asyncio.create_task(_all(slices, 1_000))
+        await asyncio.sleep(0)
+        few = asyncio.create_task(_batches(slices, 8))
+        more = asyncio.create_task(_batches(slices, 9))
+        await asyncio.sleep(0)
+        assert (few.done(), more.done()) == (True, False)
+        await asyncio.gather(more, long)
+
+    asyncio.run(scenario())
+
+
 def test_with_a_clock_that_stands_still_nothing_is_long() -> None:
     async def scenario() -> None:
         slices = Slices(lambda: 0.0)
@@ -94,6 +139,42 @@ def test_with_a_clock_that_stands_still_nothing_is_long() -> None:
         assert len(seen) == 10_000
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("loop_factory", [asyncio.SelectorEventLoop, uvloop.new_event_loop])
+@pytest.mark.parametrize("requests", [1, 5])
+def test_they_are_busy_while_a_long_request_is_under_way(
+    loop_factory: Callable[[], asyncio.AbstractEventLoop], requests: int
+) -> None:
+    looks: list[bool] = []
+    slices, left = Slices(Clock()), requests
+
+    async def long_request() -> None:
+        nonlocal left
+        await _all(slices, 200)
+        left -= 1
+
+    def look() -> None:
+        if left:
+            looks.append(slices.is_busy)
+
+    async def scenario() -> None:
+        loop = asyncio.get_running_loop()
+        await _all(slices, 8)
+        assert not slices.is_busy
+        long = asyncio.gather(*(long_request() for _ in range(requests)))
+        await asyncio.sleep(0)
+        while not long.done():
+            look()
+            loop.call_later(0, look)
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert not slices.is_busy
+
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        runner.run(scenario())
+    assert len(looks) > 50
+    assert all(looks)
 
 
 def test_what_the_steps_come_to_is_returned() -> None:

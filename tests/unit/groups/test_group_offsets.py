@@ -96,6 +96,17 @@ def test_the_topics_that_somebody_has_an_offset_of() -> None:
     assert Offsets().all_topics() == set()
 
 
+def test_the_groups_that_may_have_an_offset_of_a_topic() -> None:
+    offsets = with_commits(0, ORDERS)
+    on_its_way = stage(offsets, "h", {REFUNDS: committed(1)})
+    assert offsets.may_have("orders") == ["g", "h"]
+    assert offsets.may_have("refunds") == ["h"]
+    offsets.abandon(on_its_way)
+    assert offsets.may_have("refunds") == []
+    offsets.commit(offsets.stage("g", {ORDERS: None}, at=1))
+    assert offsets.may_have("orders") == []
+
+
 def test_a_group_whose_last_offset_is_deleted_is_gone() -> None:
     offsets = with_commits(0, ORDERS)
     stage(offsets, "g", {ORDERS: committed(2)})

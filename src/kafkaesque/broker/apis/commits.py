@@ -1,15 +1,16 @@
-"""The offsets of one OffsetCommit or TxnOffsetCommit, written slice by slice.
+"""The offsets of one OffsetCommit or TxnOffsetCommit, written batch by batch.
 
 A request may have tens of thousands, and others are to be heard in between. Whether its client may
-commit is asked for each slice, and a slice is checked and appended in one step of the loop: else a
+commit is asked for each batch, and a batch is checked and appended in one step of the loop: else a
 rebalance could hand the partitions to another member in between, a transaction could end, or a
-topic be deleted. Each partition is answered for the slice that it was in.
+topic be deleted. Each partition is answered for the batch that it was in.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol, TypeAlias
 
+from kafkaesque.broker.slices import Slices
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.groups.offsets import CommittedOffset
 from kafkaesque.types import TopicPartition
@@ -17,12 +18,16 @@ from kafkaesque.types import TopicPartition
 Place: TypeAlias = tuple[TopicPartition, CommittedOffset]
 Waiting: TypeAlias = "asyncio.Future[None] | None"
 
-_PER_TURN = 150
-"""Each is encoded, appended and answered: some 50 µs."""
+_BATCH = 150
+"""Each is encoded, appended and answered: some 30 µs."""
 
 
 class Answer(Protocol):
     error_code: int
+
+
+Commit: TypeAlias = tuple[Answer, Callable[[], Place]]
+"""Where to write what, unless that is refused; the answer is told in the end."""
 
 
 class Commits:
@@ -36,45 +41,36 @@ class Commits:
         self._check = check
         self._write = write
         self._written: list[tuple[list[Answer], Waiting]] = []
-        self._begin()
 
-    def _begin(self) -> None:
-        self._error = self._check()
-        self._count = 0
-        self._answers: list[Answer] = []
-        self._offsets: dict[TopicPartition, CommittedOffset] = {}
+    async def write(self, slices: Slices, commits: Iterable[Commit | None]) -> None:
+        """Returns when all that was written is durable, or is not. None is something that was
+        looked at, and took its time.
+        """
+        async for batch in slices.batches(commits, _BATCH):
+            self._write_batch(commit for commit in batch if commit is not None)
+        await self._finish()
 
-    async def step(self) -> None:
-        """One thing more has been looked at: it may be time for the next slice."""
-        self._count += 1
-        if self._count >= _PER_TURN:
-            self._end()
-            await asyncio.sleep(0)
-            self._begin()
-
-    async def add(self, answer: Answer, place: Callable[[], Place]) -> None:
-        """Where to write what, unless that is refused; `answer` is told in the end."""
-        answer.error_code = self._error
-        if not self._error:
-            try:
-                name, offset = place()
-                self._offsets[name] = offset
-                self._answers.append(answer)
-            except KafkaError as refused:
-                answer.error_code = refused.code
-        await self.step()
-
-    def _end(self) -> None:
+    def _write_batch(self, commits: Iterable[Commit]) -> None:
+        error = self._check()
+        answers: list[Answer] = []
+        offsets: dict[TopicPartition, CommittedOffset] = {}
+        for answer, place in commits:
+            answer.error_code = error
+            if not error:
+                try:
+                    name, offset = place()
+                    offsets[name] = offset
+                    answers.append(answer)
+                except KafkaError as refused:
+                    answer.error_code = refused.code
         try:
-            waiting = self._write(self._offsets)
+            waiting = self._write(offsets)
         except KafkaError as refused:
-            _refuse(self._answers, refused)
+            _refuse(answers, refused)
         else:
-            self._written.append((self._answers, waiting))
+            self._written.append((answers, waiting))
 
-    async def finish(self) -> None:
-        """Wait until all that was written is durable, or is not."""
-        self._end()
+    async def _finish(self) -> None:
         if waiting := [future for _, future in self._written if future is not None]:
             await asyncio.wait(waiting)
         for answers, future in self._written:

@@ -58,7 +58,7 @@ def fetch(ctx: Context, request: FetchRequest) -> Answer:
         return FetchResponse(error_code=error.code)
     if len(session.wanted) + session.coming > _MANY_PARTITIONS:
         ctx.alone = True
-        return _fetch_in_slices(ctx, request, session)
+        return _fetch_many(ctx, request, session)
     session.take(request)
     attempt = _Attempt(ctx, request, session)
     attempt.look()
@@ -69,6 +69,18 @@ def fetch(ctx: Context, request: FetchRequest) -> Answer:
     return _LongPoll(ctx, request, attempt).answer
 
 
+def _fetch_many(ctx: Context, request: FetchRequest, session: Session) -> Awaitable[FetchResponse]:
+    answer = asyncio.ensure_future(_fetch_in_slices(ctx, request, session))
+
+    def ended(done: asyncio.Future[FetchResponse]) -> None:
+        # Not a `finally` there: a connection may be lost before that has begun.
+        if done.cancelled():
+            session.taken()
+
+    answer.add_done_callback(ended)
+    return answer
+
+
 async def _fetch_in_slices(ctx: Context, request: FetchRequest, session: Session) -> FetchResponse:
     paced = ctx.broker.slices.paced
     if session.incremental:
@@ -77,7 +89,7 @@ async def _fetch_in_slices(ctx: Context, request: FetchRequest, session: Session
             session.forget(forgotten, number)
     async for topic, partition in paced((t, p) for t in request.topics for p in t.partitions):
         session.want(topic, partition)
-    session.coming = 0
+    session.taken()
     attempt = _Attempt(ctx, request, session)
     await attempt.look_in_slices()
     if attempt.is_due:

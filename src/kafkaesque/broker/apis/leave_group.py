@@ -2,7 +2,6 @@
 id (KIP-345).
 """
 
-import asyncio
 from collections.abc import Awaitable
 from typing import cast
 
@@ -16,7 +15,9 @@ from kafkaesque.protocol.messages.leave_group import (
     MemberResponse,
 )
 
-_PER_TURN = 500
+_AT_ONCE = 8
+_BATCH = 500
+"""Members that leave in one step, with one rebalance."""
 
 
 def leave_group(
@@ -26,8 +27,10 @@ def leave_group(
         return LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
     if ctx.version < 3:
         return _leave_one(ctx, request)
-    first = _ask(ctx, request.group_id, request.members[:_PER_TURN])
-    return _leave(ctx, request, first)
+    if len(request.members) <= _AT_ONCE:
+        return _answer(ctx, [_ask(ctx, request.group_id, request.members)])
+    ctx.alone = True
+    return _leave_in_slices(ctx, request)
 
 
 def _ask(ctx: Context, group_id: str, members: list[MemberIdentity]) -> Awaitable[object]:
@@ -46,14 +49,12 @@ async def _leave_one(ctx: Context, request: LeaveGroupRequest) -> LeaveGroupResp
     return LeaveGroupResponse(error_code=error)
 
 
-async def _leave(
-    ctx: Context, request: LeaveGroupRequest, first: Awaitable[object]
-) -> LeaveGroupResponse:
-    """Many leave in slices."""
-    replies = [first]
-    for at in range(_PER_TURN, len(request.members), _PER_TURN):
-        await asyncio.sleep(0)
-        replies.append(_ask(ctx, request.group_id, request.members[at : at + _PER_TURN]))
+async def _leave_in_slices(ctx: Context, request: LeaveGroupRequest) -> LeaveGroupResponse:
+    batches = ctx.broker.slices.batches(request.members, _BATCH)
+    return await _answer(ctx, [_ask(ctx, request.group_id, batch) async for batch in batches])
+
+
+async def _answer(ctx: Context, replies: list[Awaitable[object]]) -> LeaveGroupResponse:
     response = LeaveGroupResponse()
     for reply in replies:
         left = cast(LeaveReply, await reply)
@@ -64,7 +65,6 @@ async def _leave(
                 group_instance_id=member.group_instance_id,
                 error_code=member.error,
             )
-            for member in left.members
+            async for member in ctx.broker.slices.paced(left.members)
         ]
-        await asyncio.sleep(0)
     return response

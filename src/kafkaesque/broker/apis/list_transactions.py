@@ -5,10 +5,9 @@ them since, as Kafka does it. Version 2 asks for names that match a regular expr
 (KIP-1152): patterns.py says which are understood; others are INVALID_REGULAR_EXPRESSION.
 """
 
-import asyncio
-
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.patterns import Pattern, PatternError
+from kafkaesque.broker.slices import Slices
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.list_transactions import (
     ListTransactionsRequest,
@@ -22,7 +21,9 @@ from kafkaesque.transactions.transaction import Transaction
 async def list_transactions(
     ctx: Context, request: ListTransactionsRequest
 ) -> ListTransactionsResponse:
-    wanted = request.transactional_id_pattern
+    wanted, slices = request.transactional_id_pattern, ctx.broker.slices
+    if wanted:
+        await slices.turn()  # A pattern is no small thing, whatever the number of ids.
     try:
         pattern = Pattern(wanted) if wanted else None
     except PatternError:
@@ -33,8 +34,8 @@ async def list_transactions(
         unknown_state_filters=[name for name in request.state_filters if name not in known]
     )
     transactions = tuple(ctx.broker.transactions.table.transactions.values())
-    async for each in ctx.broker.slices.paced(transactions):
-        if filters.admit(each) and (pattern is None or await _matches(pattern, each)):
+    async for each in slices.paced(transactions):
+        if filters.admit(each) and (pattern is None or await _matches(slices, pattern, each)):
             response.transaction_states.append(
                 TransactionState(
                     transactional_id=each.transactional_id,
@@ -45,15 +46,15 @@ async def list_transactions(
     return response
 
 
-async def _matches(pattern: Pattern, transaction: Transaction) -> bool:
-    """A long id may take more than one turn of the loop."""
+async def _matches(slices: Slices, pattern: Pattern, transaction: Transaction) -> bool:
+    """A long id may take more than one slice."""
     matching = pattern.matching(transaction.transactional_id)
     while True:
         try:
             next(matching)
         except StopIteration as end:
             return bool(end.value)
-        await asyncio.sleep(0)
+        await slices.turn()
 
 
 class _Filters:

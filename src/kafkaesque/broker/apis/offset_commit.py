@@ -5,10 +5,11 @@ A member's commit is checked against its generation; a client without a group's 
 static members, 10 topic ids.
 """
 
+from collections.abc import Iterator
 from functools import partial
 from typing import cast
 
-from kafkaesque.broker.apis.commits import Commits, Place
+from kafkaesque.broker.apis.commits import Commit, Commits, Place
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.groups.events import CheckCommit, Reply
@@ -30,16 +31,21 @@ async def offset_commit(ctx: Context, request: OffsetCommitRequest) -> OffsetCom
     write = partial(ctx.broker.coordinator.commit_soon, request.group_id)
     commits = Commits(lambda: error or _member_error(ctx, request), write)
     response = OffsetCommitResponse()
+    await commits.write(ctx.broker.slices, _commits(ctx, request, response))
+    return response
+
+
+def _commits(
+    ctx: Context, request: OffsetCommitRequest, response: OffsetCommitResponse
+) -> Iterator[Commit | None]:
     for topic in request.topics:
         answered = OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id)
         response.topics.append(answered)
         for partition in topic.partitions:
             answer = OffsetCommitResponsePartition(partition_index=partition.partition_index)
             answered.partitions.append(answer)
-            await commits.add(answer, partial(_place, ctx, request, topic, partition))
-        await commits.step()
-    await commits.finish()
-    return response
+            yield answer, partial(_place, ctx, request, topic, partition)
+        yield None
 
 
 async def _check(ctx: Context, request: OffsetCommitRequest) -> ErrorCode:

@@ -7,9 +7,10 @@ Up to version 4 the offsets were added to the transaction before; version 5 does
 knows an error that only aborts the transaction (KIP-890).
 """
 
+from collections.abc import Iterator
 from functools import partial
 
-from kafkaesque.broker.apis.commits import Commits, Place
+from kafkaesque.broker.apis.commits import Commit, Commits, Place
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.topics import OFFSETS_PARTITION
 from kafkaesque.errors import ErrorCode, KafkaError
@@ -34,16 +35,21 @@ async def txn_offset_commit(
     write = partial(ctx.broker.coordinator.commit_soon, request.group_id, producer=producer)
     commits = Commits(lambda: error or _admit(ctx, request), write)
     response = TxnOffsetCommitResponse()
+    await commits.write(ctx.broker.slices, _commits(ctx, request, response))
+    return response
+
+
+def _commits(
+    ctx: Context, request: TxnOffsetCommitRequest, response: TxnOffsetCommitResponse
+) -> Iterator[Commit | None]:
     for topic in request.topics:
         answered = TxnOffsetCommitResponseTopic(name=topic.name)
         response.topics.append(answered)
         for partition in topic.partitions:
             answer = TxnOffsetCommitResponsePartition(partition_index=partition.partition_index)
             answered.partitions.append(answer)
-            await commits.add(answer, partial(_place, ctx, topic.name, partition))
-        await commits.step()
-    await commits.finish()
-    return response
+            yield answer, partial(_place, ctx, topic.name, partition)
+        yield None
 
 
 async def _check(ctx: Context, request: TxnOffsetCommitRequest) -> ErrorCode:
