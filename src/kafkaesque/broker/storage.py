@@ -346,12 +346,14 @@ class DiskStorage:
 
     async def remove_deleted(self) -> None:
         """Remove the files of what was put away. What fails is tried again at the next call."""
-        deleted = sorted(self._directory.deleted)
         try:
             if not self._directory.is_tidy:
-                await self._disk.run(partial(self._directory.remove_deleted, deleted))
+                await self._disk.run(self._remove_deleted)
         except OSError as error:
             logger.error("files of deleted partitions stay for now: %s", error)
+
+    def _remove_deleted(self) -> None:
+        self._directory.remove_deleted(self._directory.removable())
 
     async def checkpoint(self) -> None:
         """Write recovery points, so that a start after a kill scans only what is newer."""

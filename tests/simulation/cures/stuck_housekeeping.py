@@ -1,6 +1,6 @@
 """Cures of housekeeping that one partition, or a full disk, stopped for all others."""
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from functools import partial
 
@@ -113,8 +113,8 @@ async def _write_starts(storage: DiskStorage, starts: dict[Partition, int]) -> b
     return True
 
 
-def _remove_deleted_until_one_fails(self: DataDirectory, paths: Collection[str]) -> None:
-    for path in sorted({*paths, *self.deleted}):
+def _remove_deleted_until_one_fails(self: DataDirectory, paths: Iterable[str]) -> None:
+    for path in paths:
         with suppress(FileNotFoundError):
             self._files.remove_tree(path)
         self.deleted.discard(path)
