@@ -160,6 +160,7 @@ class Broker:
         for seconds, work in (
             (checkpoint_ms / 1000, self.metadata.compact),
             (checkpoint_ms / 1000, self._checkpoint),
+            (checkpoint_ms / 1000, self.storage.remove_deleted),
             (retention_ms / 1000, self._enforce_retention),
             (cleaner_ms / 1000, self.cleaner.clean),
             (_REVIVE_SECONDS, self.storage.revive),
@@ -256,7 +257,6 @@ class Broker:
 
     async def _checkpoint(self) -> None:
         await self.storage.checkpoint_log_starts()
-        await self.storage.remove_deleted()
         await self.storage.checkpoint()
 
     async def _enforce_retention(self) -> None:

@@ -20,6 +20,7 @@ from uuid import UUID, uuid4
 from kafkaesque.broker.config import TopicConfig
 from kafkaesque.broker.disk import Disk
 from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.removals import Removals
 from kafkaesque.broker.revivals import Revivals
 from kafkaesque.broker.strays import Strays
 from kafkaesque.errors import ErrorCode, KafkaError
@@ -160,6 +161,7 @@ class DiskStorage:
         self._strays = Strays(directory, disk)
         self._on_disk = self._strays.on_disk
         self._partitions: dict[TopicPartition, Partition] = {}
+        self._removals = Removals(directory, disk)
         self._revivals = Revivals()
         # The checkpoint files are written whole, in threads: without this, one that began earlier
         # could end later and bring back what was.
@@ -334,26 +336,19 @@ class DiskStorage:
                     del self._partitions[partition.name]
                     self._strays.forget(partition.name)
             try:
-                await self._disk.run(partial(self._put_away, partitions))
+                deleted = await self._disk.run(partial(self._put_away, partitions))
             except OSError as error:
                 raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
-        await self.remove_deleted()
+        await self._removals.remove(deleted)
 
-    def _put_away(self, partitions: Iterable[Partition]) -> None:
+    def _put_away(self, partitions: Iterable[Partition]) -> list[str]:
         for partition in partitions:
             partition.log.close(clean=False)
-        self._directory.delete_partitions([partition.name for partition in partitions])
+        return self._directory.delete_partitions([partition.name for partition in partitions])
 
     async def remove_deleted(self) -> None:
-        """Remove the files of what was put away. What fails is tried again at the next call."""
-        try:
-            if not self._directory.is_tidy:
-                await self._disk.run(self._remove_deleted)
-        except OSError as error:
-            logger.error("files of deleted partitions stay for now: %s", error)
-
-    def _remove_deleted(self) -> None:
-        self._directory.remove_deleted(self._directory.removable())
+        """Remove the files of what was put away and could not be removed then."""
+        await self._removals.remove_rest()
 
     async def checkpoint(self) -> None:
         """Write recovery points, so that a start after a kill scans only what is newer."""
