@@ -77,7 +77,7 @@ def _storage(
         return MemoryStorage(disk, clock), MemoryCompactor()
     storage = DiskStorage(directory, disk, clock)
     runner = FilesInSlices(files) if files else ChildProcess(config["log.cleaner.niceness"])
-    return storage, DiskCompactor(storage, runner)
+    return storage, DiskCompactor(storage.path, runner)
 
 
 class Broker:
