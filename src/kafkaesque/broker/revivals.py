@@ -5,6 +5,7 @@ Above: storage.py. Below: partition.py.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Iterable
 from weakref import WeakKeyDictionary
 
@@ -24,30 +25,55 @@ stays damaged is not read from the disk again and again.
 
 class Revivals:
     def __init__(self) -> None:
-        self._under_way: dict[Partition, asyncio.Task[None]] = {}
+        self._waiting: deque[Partition] = deque()
+        self._under_way: set[Partition] = set()
+        self._workers: set[asyncio.Task[None]] = set()
         self._resting: WeakKeyDictionary[Partition, float] = WeakKeyDictionary()
-        self._threads = asyncio.Semaphore(_AT_ONCE)
 
     async def revive(self, offline: Iterable[Partition]) -> None:
         now = asyncio.get_running_loop().time()
-        for partition in offline:
-            if partition not in self._under_way and self._resting.get(partition, now) <= now:
-                self._under_way[partition] = asyncio.create_task(self._revive(partition))
-        if self._under_way:
-            done, _ = await asyncio.wait(self._under_way.values(), timeout=_WAIT_SECONDS)
-            for task in done:
-                task.result()
+        self._waiting = deque(
+            partition
+            for partition in offline
+            if partition not in self._under_way and self._resting.get(partition, now) <= now
+        )
+        workers = self._hire()
+        if workers:
+            done, _ = await asyncio.wait(workers, timeout=_WAIT_SECONDS)
+            for worker in done:
+                worker.result()
 
     async def ended(self) -> None:
-        """Nothing is under way any more."""
-        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+        """Nothing is under way any more. What waits for its turn is left to the next start."""
+        self._waiting.clear()
+        await asyncio.gather(*self._workers, return_exceptions=True)
 
-    async def _revive(self, partition: Partition) -> None:
-        try:
-            async with self._threads:
+    def _hire(self) -> list[asyncio.Task[None]]:
+        """As many as may work at once, and have something to do."""
+        hired = []
+        while (partition := self._next()) is not None:
+            worker = asyncio.create_task(self._work(partition))
+            self._workers.add(worker)
+            worker.add_done_callback(self._workers.discard)
+            hired.append(worker)
+        return hired
+
+    def _next(self) -> Partition | None:
+        """The one whose turn it is, if it may begin."""
+        if not self._waiting or len(self._under_way) >= _AT_ONCE:
+            return None
+        partition = self._waiting.popleft()
+        self._under_way.add(partition)
+        return partition
+
+    async def _work(self, first: Partition) -> None:
+        partition: Partition | None = first
+        while partition is not None:
+            try:
                 await self._try(partition)
-        finally:
-            del self._under_way[partition]
+            finally:
+                self._under_way.discard(partition)
+            partition = self._next()
 
     async def _try(self, partition: Partition) -> None:
         time = asyncio.get_running_loop().time

@@ -94,3 +94,22 @@ def test_a_partition_that_takes_long_to_find_damaged_is_left_alone_for_a_while(
         assert partition.offline is None
 
     run(tmp_path, work)
+
+
+def test_a_stop_does_not_wait_for_revivals_that_have_not_begun(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        for number in range(6):
+            await _take_offline(rig, await _filled(rig, f"orders{number}"))
+        storage = rig.broker.storage
+        assert isinstance(storage, DiskStorage)
+        rig.disk.is_held = True
+        reviving = asyncio.ensure_future(storage.revive())
+        await settled()
+        ending = asyncio.ensure_future(storage._revivals.ended())
+        await settled()
+        assert not ending.done()
+        await rig.disk.let_all_go()
+        await asyncio.gather(ending, reviving)
+        assert [partition.name.topic for partition in storage.offline()] == ["orders4", "orders5"]
+
+    run(tmp_path, work)
