@@ -75,7 +75,8 @@ def _storage(
 ) -> tuple[Storage, Compactor]:
     if directory is None:
         return MemoryStorage(disk, clock), MemoryCompactor()
-    storage = DiskStorage(directory, disk, clock)
+    state_topics = METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+    storage = DiskStorage(directory, disk, clock, state_topics)
     runner = FilesInSlices(files) if files else ChildProcess(config["log.cleaner.niceness"])
     return storage, DiskCompactor(storage.path, runner)
 

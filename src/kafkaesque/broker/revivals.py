@@ -1,20 +1,27 @@
 """Brings partitions back that are offline, because a flush failed or a start could not open them.
 
-Each by itself: one whose disk hangs is not waited for for long, and holds up no other.
-Above: storage.py. Below: partition.py.
+Each by itself: one whose disk hangs is not waited for for long, and holds up no other. But what
+hangs keeps its thread, so that there is a bound even then: flushes need some, too. The logs of the
+broker's own state go first, and need no turn.
+Above: storage.py. Below: partition.py, disk.py.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from weakref import WeakKeyDictionary
 
+from kafkaesque.broker.disk import THREADS
 from kafkaesque.broker.partition import Partition
 from kafkaesque.errors import KafkaError
 
 _WAIT_SECONDS = 1.0
 _AT_ONCE = 4
 """All at once would take every thread from the partitions that are well."""
+_HUNG_SECONDS = 10.0
+"""One that takes longer is not one of those any more."""
+_MOST_THREADS = THREADS - 2
+_MOST_THREADS_WITH_STATE = THREADS - 1
 _LONG_SECONDS = 1.0
 _REST = 10
 _LONGEST_REST_SECONDS = 10.0
@@ -24,19 +31,23 @@ stays damaged is not read from the disk again and again.
 
 
 class Revivals:
-    def __init__(self) -> None:
+    def __init__(self, state_topics: Sequence[str]) -> None:
+        """`state_topics`: the broker's own, in the order in which they are needed."""
+        self._state_topics = state_topics
         self._waiting: deque[Partition] = deque()
-        self._under_way: set[Partition] = set()
+        # And when each has begun.
+        self._under_way: dict[Partition, float] = {}
         self._workers: set[asyncio.Task[None]] = set()
         self._resting: WeakKeyDictionary[Partition, float] = WeakKeyDictionary()
 
     async def revive(self, offline: Iterable[Partition]) -> None:
-        now = asyncio.get_running_loop().time()
-        self._waiting = deque(
+        now = _now()
+        due = (
             partition
             for partition in offline
             if partition not in self._under_way and self._resting.get(partition, now) <= now
         )
+        self._waiting = deque(sorted(due, key=self._rank))
         workers = self._hire()
         if workers:
             done, _ = await asyncio.wait(workers, timeout=_WAIT_SECONDS)
@@ -47,6 +58,10 @@ class Revivals:
         """Nothing is under way any more. What waits for its turn is left to the next start."""
         self._waiting.clear()
         await asyncio.gather(*self._workers, return_exceptions=True)
+
+    def _rank(self, partition: Partition) -> int:
+        topics, topic = self._state_topics, partition.name.topic
+        return topics.index(topic) if topic in topics else len(topics)
 
     def _hire(self) -> list[asyncio.Task[None]]:
         """As many as may work at once, and have something to do."""
@@ -60,11 +75,19 @@ class Revivals:
 
     def _next(self) -> Partition | None:
         """The one whose turn it is, if it may begin."""
-        if not self._waiting or len(self._under_way) >= _AT_ONCE:
+        if not self._waiting or not self._may_begin(self._waiting[0]):
             return None
         partition = self._waiting.popleft()
-        self._under_way.add(partition)
+        self._under_way[partition] = _now()
         return partition
+
+    def _may_begin(self, partition: Partition) -> bool:
+        threads = len(self._under_way)
+        if partition.name.topic in self._state_topics:
+            return threads < _MOST_THREADS_WITH_STATE
+        hung_if_before = _now() - _HUNG_SECONDS
+        busy = sum(began >= hung_if_before for began in self._under_way.values())
+        return busy < _AT_ONCE and threads < _MOST_THREADS
 
     async def _work(self, first: Partition) -> None:
         partition: Partition | None = first
@@ -72,15 +95,17 @@ class Revivals:
             try:
                 await self._try(partition)
             finally:
-                self._under_way.discard(partition)
+                del self._under_way[partition]
             partition = self._next()
 
     async def _try(self, partition: Partition) -> None:
-        time = asyncio.get_running_loop().time
-        began = time()
         try:
             await partition.reopen()
         except (OSError, KafkaError) as error:
             partition.offline = str(error)
-            if (taken := time() - began) > _LONG_SECONDS:
-                self._resting[partition] = time() + min(_REST * taken, _LONGEST_REST_SECONDS)
+            if (taken := _now() - self._under_way[partition]) > _LONG_SECONDS:
+                self._resting[partition] = _now() + min(_REST * taken, _LONGEST_REST_SECONDS)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -150,7 +150,10 @@ class MemoryStorage:
 class DiskStorage:
     """Partitions in a data directory."""
 
-    def __init__(self, directory: DataDirectory, disk: Disk, clock: Clock) -> None:
+    def __init__(
+        self, directory: DataDirectory, disk: Disk, clock: Clock, state_topics: Sequence[str] = ()
+    ) -> None:
+        """`state_topics`: see `Revivals`."""
         self.cluster_id = directory.cluster_id
         self.path = directory.path
         self.is_durable = True
@@ -162,7 +165,7 @@ class DiskStorage:
         self._on_disk = self._strays.on_disk
         self._partitions: dict[TopicPartition, Partition] = {}
         self._removals = Removals(directory, disk)
-        self._revivals = Revivals()
+        self._revivals = Revivals(state_topics)
         self._upkeep = PerPartition()
         # The checkpoint files are written whole, in threads: without this, one that began earlier
         # could end later and bring back what was. Nobody who has it waits for a partition's disk:

@@ -10,7 +10,8 @@ from tests.unit.broker.broker_rig import BrokerRig, run
 
 from kafkaesque.broker import revivals
 from kafkaesque.broker.partition import Partition
-from kafkaesque.broker.storage import DiskStorage
+from kafkaesque.broker.storage import DiskStorage, Storage
+from kafkaesque.broker.topics import OFFSETS_TOPIC
 from kafkaesque.log.store import Cleaned
 
 
@@ -57,6 +58,90 @@ def test_a_partition_whose_revival_hangs_holds_up_no_other(tmp_path: Path) -> No
         assert rig.broker.storage.offline() == []
 
     run(tmp_path, work)
+
+
+async def _all_hang(rig: BrokerRig) -> Callable[[], Awaitable[None]]:
+    """As `_hang`, of all that a round begins."""
+    rig.disk.is_held = True
+    reviving = asyncio.ensure_future(rig.broker.storage.revive())
+    await settled()
+    hanging = []
+    while rig.disk.waits:
+        hanging.append(rig.disk.hold_back())
+    rig.disk.is_held = False
+
+    async def go_on() -> None:
+        for end in hanging:
+            end()
+        await reviving
+
+    return go_on
+
+
+def test_the_metadata_log_comes_back_though_all_turns_are_taken(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        for number in range(6):
+            await _take_offline(rig, await _filled(rig, f"hung{number}"))
+        go_on = await _all_hang(rig)
+        metadata = rig.broker.metadata.partition
+        await _take_offline(rig, metadata)
+        await rig.broker.storage.revive()
+        assert metadata.offline is None
+        assert len(rig.broker.storage.offline()) == 6
+        await go_on()
+
+    run(tmp_path, work)
+
+
+def test_the_logs_of_the_brokers_own_state_are_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reopen, reopened = Partition.reopen, []
+
+    async def note(self: Partition) -> None:
+        reopened.append(self)
+        await reopen(self)
+
+    async def work(rig: BrokerRig) -> None:
+        broker = rig.broker
+        other = await _filled(rig, "orders")
+        transactions = (await broker._open_transaction_log()).partition
+        offsets = broker.topics.named(OFFSETS_TOPIC).partition(0)
+        state = [broker.metadata.partition, offsets, transactions]
+        for partition in (*state, other):
+            await _take_offline(rig, partition)
+        monkeypatch.setattr(Partition, "reopen", note)
+        await broker.storage.revive()
+        assert reopened == [*state, other]
+        assert broker.storage.offline() == []
+
+    run(tmp_path, work)
+
+
+def test_what_hangs_for_long_gives_its_turn_to_others_but_does_not_take_all_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        names = [f"orders{number}" for number in range(9)]
+        for name in names:
+            await _take_offline(rig, await _filled(rig, name))
+        storage = rig.broker.storage
+        hung = await _all_hang(rig)
+        await storage.revive()
+        assert _topics(storage) == names
+        monkeypatch.setattr(revivals, "_HUNG_SECONDS", -1.0)
+        hung_too = await _all_hang(rig)
+        await storage.revive()
+        assert _topics(storage) == names
+        await hung()
+        assert _topics(storage) == ["orders4", "orders5"]
+        await hung_too()
+
+    run(tmp_path, work)
+
+
+def _topics(storage: Storage) -> list[str]:
+    return [partition.name.topic for partition in storage.offline()]
 
 
 def test_a_swap_does_not_wait_for_a_repair_that_hangs(tmp_path: Path) -> None:
@@ -110,6 +195,6 @@ def test_a_stop_does_not_wait_for_revivals_that_have_not_begun(tmp_path: Path) -
         assert not ending.done()
         await rig.disk.let_all_go()
         await asyncio.gather(ending, reviving)
-        assert [partition.name.topic for partition in storage.offline()] == ["orders4", "orders5"]
+        assert _topics(storage) == ["orders4", "orders5"]
 
     run(tmp_path, work)
