@@ -22,6 +22,8 @@ _HUNG_SECONDS = 10.0
 """One that takes longer is not one of those any more."""
 _MOST_THREADS = THREADS - 2
 _MOST_THREADS_WITH_STATE = THREADS - 1
+_FAILURES_PER_ROUND = 100
+"""Thousands that fail would keep a core busy. Those that come back cost nobody a turn."""
 _LONG_SECONDS = 1.0
 _REST = 10
 _LONGEST_REST_SECONDS = 10.0
@@ -38,16 +40,19 @@ class Revivals:
         # And when each has begun.
         self._under_way: dict[Partition, float] = {}
         self._workers: set[asyncio.Task[None]] = set()
-        self._resting: WeakKeyDictionary[Partition, float] = WeakKeyDictionary()
+        self._failures = 0
+        # When to try again those that have failed.
+        self._due: WeakKeyDictionary[Partition, float] = WeakKeyDictionary()
 
     async def revive(self, offline: Iterable[Partition]) -> None:
         now = _now()
         due = (
             partition
             for partition in offline
-            if partition not in self._under_way and self._resting.get(partition, now) <= now
+            if partition not in self._under_way and self._due.get(partition, now) <= now
         )
         self._waiting = deque(sorted(due, key=self._rank))
+        self._failures = 0
         workers = self._hire()
         if workers:
             done, _ = await asyncio.wait(workers, timeout=_WAIT_SECONDS)
@@ -59,9 +64,11 @@ class Revivals:
         self._waiting.clear()
         await asyncio.gather(*self._workers, return_exceptions=True)
 
-    def _rank(self, partition: Partition) -> int:
+    def _rank(self, partition: Partition) -> tuple[int, float]:
+        """Of others, first those that were not tried for longest."""
         topics, topic = self._state_topics, partition.name.topic
-        return topics.index(topic) if topic in topics else len(topics)
+        number = topics.index(topic) if topic in topics else len(topics)
+        return number, self._due.get(partition, 0.0)
 
     def _hire(self) -> list[asyncio.Task[None]]:
         """As many as may work at once, and have something to do."""
@@ -75,6 +82,8 @@ class Revivals:
 
     def _next(self) -> Partition | None:
         """The one whose turn it is, if it may begin."""
+        if self._failures >= _FAILURES_PER_ROUND:
+            return None
         if not self._waiting or not self._may_begin(self._waiting[0]):
             return None
         partition = self._waiting.popleft()
@@ -103,8 +112,13 @@ class Revivals:
             await partition.reopen()
         except (OSError, KafkaError) as error:
             partition.offline = str(error)
-            if (taken := _now() - self._under_way[partition]) > _LONG_SECONDS:
-                self._resting[partition] = _now() + min(_REST * taken, _LONGEST_REST_SECONDS)
+            self._failures += 1
+            self._due[partition] = _now() + _rest_after(_now() - self._under_way[partition])
+
+
+def _rest_after(seconds: float) -> float:
+    """How long to leave a partition alone after an attempt that has failed."""
+    return min(_REST * seconds, _LONGEST_REST_SECONDS) if seconds > _LONG_SECONDS else 0.0
 
 
 def _now() -> float:

@@ -93,14 +93,22 @@ def test_the_metadata_log_comes_back_though_all_turns_are_taken(tmp_path: Path) 
     run(tmp_path, work)
 
 
+def _note_attempts(monkeypatch: pytest.MonkeyPatch) -> list[Partition]:
+    """Those that are tried, in this order, from now on."""
+    reopen, tried = Partition.reopen, []
+
+    async def note(self: Partition) -> None:
+        tried.append(self)
+        await reopen(self)
+
+    monkeypatch.setattr(Partition, "reopen", note)
+    return tried
+
+
 def test_the_logs_of_the_brokers_own_state_are_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reopen, reopened = Partition.reopen, []
-
-    async def note(self: Partition) -> None:
-        reopened.append(self)
-        await reopen(self)
+    tried = _note_attempts(monkeypatch)
 
     async def work(rig: BrokerRig) -> None:
         broker = rig.broker
@@ -110,9 +118,8 @@ def test_the_logs_of_the_brokers_own_state_are_first(
         state = [broker.metadata.partition, offsets, transactions]
         for partition in (*state, other):
             await _take_offline(rig, partition)
-        monkeypatch.setattr(Partition, "reopen", note)
         await broker.storage.revive()
-        assert reopened == [*state, other]
+        assert tried == [*state, other]
         assert broker.storage.offline() == []
 
     run(tmp_path, work)
@@ -174,7 +181,7 @@ def test_a_partition_that_takes_long_to_find_damaged_is_left_alone_for_a_while(
         rig.files.broken.clear()
         await storage.revive()
         assert partition.offline is not None
-        storage._revivals._resting.clear()
+        storage._revivals._due.clear()
         await storage.revive()
         assert partition.offline is None
 
@@ -196,5 +203,26 @@ def test_a_stop_does_not_wait_for_revivals_that_have_not_begun(tmp_path: Path) -
         await rig.disk.let_all_go()
         await asyncio.gather(ending, reviving)
         assert _topics(storage) == ["orders4", "orders5"]
+
+    run(tmp_path, work)
+
+
+def test_of_many_that_fail_some_are_tried_in_each_round_and_all_in_their_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(revivals, "_FAILURES_PER_ROUND", 1)
+    tried = _note_attempts(monkeypatch)
+
+    async def work(rig: BrokerRig) -> None:
+        partitions = [await _filled(rig, f"orders{number}") for number in range(10)]
+        for partition in partitions:
+            await _take_offline(rig, partition)
+        rig.files.fails_to_sync = True
+        for _ in range(3):
+            await rig.broker.storage.revive()
+        assert tried == [*partitions, *partitions[:2]]
+        rig.files.fails_to_sync = False
+        await rig.broker.storage.revive()
+        assert rig.broker.storage.offline() == []
 
     run(tmp_path, work)
