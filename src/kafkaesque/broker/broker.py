@@ -75,9 +75,10 @@ def _storage(
 ) -> tuple[Storage, Compactor]:
     if directory is None:
         return MemoryStorage(disk, clock), MemoryCompactor()
-    storage = DiskStorage(directory, disk, clock)
+    state_topics = METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+    storage = DiskStorage(directory, disk, clock, state_topics)
     runner = FilesInSlices(files) if files else ChildProcess(config["log.cleaner.niceness"])
-    return storage, DiskCompactor(storage, runner)
+    return storage, DiskCompactor(storage.path, runner)
 
 
 class Broker:
@@ -160,6 +161,7 @@ class Broker:
         for seconds, work in (
             (checkpoint_ms / 1000, self.metadata.compact),
             (checkpoint_ms / 1000, self._checkpoint),
+            (checkpoint_ms / 1000, self.storage.remove_deleted),
             (retention_ms / 1000, self._enforce_retention),
             (cleaner_ms / 1000, self.cleaner.clean),
             (_REVIVE_SECONDS, self.storage.revive),
@@ -256,7 +258,6 @@ class Broker:
 
     async def _checkpoint(self) -> None:
         await self.storage.checkpoint_log_starts()
-        await self.storage.remove_deleted()
         await self.storage.checkpoint()
 
     async def _enforce_retention(self) -> None:

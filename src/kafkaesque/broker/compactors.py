@@ -8,7 +8,7 @@ file, not as a path: that would be another topic's once this one is deleted and 
 Segments in memory are compacted on the loop, a millisecond at a time and two for others: a child
 would have to be sent the whole log and send it back. So are files that only this process can see,
 those of tests.
-Above: cleaner.py. Below: storage.py, log/.
+Above: cleaner.py. Below: partition.py, log/.
 """
 
 import asyncio
@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from kafkaesque.broker.partition import Partition
-from kafkaesque.broker.storage import DiskStorage
 from kafkaesque.errors import KafkaError
 from kafkaesque.log.cleanable import Cleanable
 from kafkaesque.log.compact import Request, Result, compact
@@ -98,16 +97,16 @@ class Runner(Protocol):
 
 
 class DiskCompactor:
-    def __init__(self, storage: DiskStorage, runner: Runner) -> None:
-        self._storage = storage
+    def __init__(self, data_dir: str, runner: Runner) -> None:
+        self._data_dir = data_dir
         self._runner = runner
 
     async def compact(self, work: Work) -> Done | None:
         if work.partition.log.unfinished_swap is not None:
-            await self._storage.finish_swap(work.partition)
+            await work.partition.finish_swap()
             return None
         is_in_place = False
-        request = _request(self._storage.path, work)
+        request = _request(self._data_dir, work)
         try:
             result = await self._runner.run(request, lambda: work.is_void)
             is_in_place = await self._swap_in(work, result)
@@ -116,17 +115,20 @@ class DiskCompactor:
                 raise
         finally:
             if not is_in_place:
-                await self._storage.remove_cleaned(work.partition)
+                await work.partition.remove_cleaned()
         return Done(result.cleaned_to, result.figures) if is_in_place else None
 
     async def _swap_in(self, work: Work, result: Result) -> bool:
         """In order: a tombstone must not go while what it deleted is still there."""
         if result.ended_aborts and not work.is_void:
-            await self._storage.forget_aborted(work.partition, result.ended_aborts)
+            # For good, before their markers go: a reader who is told of one looks for its marker,
+            # and hides all until then.
+            work.partition.forget_aborted(result.ended_aborts)
+            await work.partition.checkpoint()
         for cleaned in result.segments:
             if work.is_void:
                 return False
-            if not await self._storage.swap(work.partition, work.take(cleaned), cleaned):
+            if not await work.partition.swap(work.take(cleaned), cleaned):
                 return False
         return True
 

@@ -20,7 +20,7 @@ from kafkaesque.metrics import Histogram, Metric, gauge
 
 T = TypeVar("T")
 
-_THREADS = 8
+THREADS = 8
 _BOUNDS_SECONDS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0)
 
 _Job: TypeAlias = tuple[Callable[[], Any], "asyncio.Future[Any]"]
@@ -50,7 +50,7 @@ class Disk:
     def run(self, job: Callable[[], T]) -> asyncio.Future[T]:
         done: asyncio.Future[T] = self._loop.create_future()
         self._under_way += 1
-        if self._under_way > len(self._threads) < _THREADS:
+        if self._under_way > len(self._threads) < THREADS:
             self._start_thread()
         if self._threads:
             self._jobs.put((job, done))

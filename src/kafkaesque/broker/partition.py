@@ -101,8 +101,8 @@ class Partition:
         self._removable: list[Segment] = []
         self._watchers: set[Watcher] = set()
         self._visible_size = log.appended_size
-        # A checkpoint, a swap, or a repair after a failed flush: in threads, they write files by
-        # name, and expect the segments that they have found.
+        # A checkpoint, a swap, a removal of segments, or a repair after a failed flush: in threads,
+        # they write files by name, and expect the segments that they have found.
         self._maintenance = asyncio.Lock()
         self._last_append_time = NO_TIMESTAMP
 
@@ -252,14 +252,22 @@ class Partition:
         self._transactions.forget_before(log_start_offset)
 
     def removable(self, log_start_offset: int) -> list[Segment]:
-        """Segments that a log start leaves behind, oldest first: storage.py removes them once it
-        is durable, and then says so. Not those of an unfinished swap, nor those after it: which
+        """Segments that a log start leaves behind, oldest first: `remove_segments` removes them
+        once it is durable. Not those of an unfinished swap, nor those after it: which
         files are whose is open until it is finished.
         """
         if swap := self.log.unfinished_swap:
             log_start_offset = min(log_start_offset, swap.new.base_offset)
         removable = [each for each in self._removable if each.next_offset <= log_start_offset]
         return sorted(removable, key=lambda segment: segment.base_offset)
+
+    async def remove_segments(self, log_start_offset: int) -> None:
+        """Remove the files of segments that a log start leaves behind. Raises OSError."""
+        async with self._maintenance:
+            # Once it is closed, its files may be a namesake's.
+            for segment in () if self.is_closed else self.removable(log_start_offset):
+                await self._disk.run(partial(self.log.remove_segments, [segment]))
+                self.removed(segment)
 
     def removed(self, segment: Segment) -> None:
         self._removable.remove(segment)
@@ -285,14 +293,14 @@ class Partition:
                 self.log.end_checkpoint(checkpoint)
 
     async def swap(self, old: list[Segment], cleaned: Cleaned) -> bool:
-        """Put a compacted segment in the place of `old`, while nobody removes segments.
+        """Put a compacted segment in the place of `old`.
 
         False: they are not there any more, or the partition is not. `old` is emptied: the last to
         hold a file waits for its end, and that must not be the loop. Raises OSError when the disk
         fails: the log then reads the old segments until `finish_swap`, or for good.
         """
-        if self._maintenance.locked():
-            # Under repair. It may hang, and whoever calls this holds up all others.
+        if self.offline is not None:
+            # Its repair may hang, and whoever calls this has others to see to.
             return False
         async with self._maintenance:
             swap = self.log.swap(old, cleaned) if self.offline is None else None
@@ -309,7 +317,7 @@ class Partition:
         """Complete or undo what the disk has broken off, if there is such a swap. Raises OSError
         while the disk still fails.
         """
-        if self._maintenance.locked():
+        if self.offline is not None:
             return
         async with self._maintenance:
             swap = self.log.unfinished_swap
@@ -318,6 +326,16 @@ class Partition:
             await self._disk.run(swap.finish)
             if not (swap.is_undone or self.is_closed):
                 await self._end_swap(swap)
+
+    async def remove_cleaned(self) -> None:
+        """Remove what compaction has written and will not be swapped in. While its disk fails, it
+        stays, for the next pass or start. Raises OSError.
+        """
+        if self.offline is not None:
+            return
+        async with self._maintenance:
+            if not self.is_closed:
+                await self._disk.run(self.log.remove_cleaned)
 
     async def _end_swap(self, swap: Swap) -> None:
         # Also if a flush has failed meanwhile: these segments were durable long before.

@@ -20,14 +20,15 @@ from uuid import UUID, uuid4
 from kafkaesque.broker.config import TopicConfig
 from kafkaesque.broker.disk import Disk
 from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.per_partition import PerPartition
+from kafkaesque.broker.removals import Removals
 from kafkaesque.broker.revivals import Revivals
 from kafkaesque.broker.strays import Strays
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.directory import DataDirectory
 from kafkaesque.log.files import descriptors_left
-from kafkaesque.log.log import Log, Segment
+from kafkaesque.log.log import Log
 from kafkaesque.log.memory import MemorySegments
-from kafkaesque.log.store import Cleaned
 from kafkaesque.types import Clock, TopicPartition
 
 logger = logging.getLogger(__name__)
@@ -149,7 +150,10 @@ class MemoryStorage:
 class DiskStorage:
     """Partitions in a data directory."""
 
-    def __init__(self, directory: DataDirectory, disk: Disk, clock: Clock) -> None:
+    def __init__(
+        self, directory: DataDirectory, disk: Disk, clock: Clock, state_topics: Sequence[str] = ()
+    ) -> None:
+        """`state_topics`: see `Revivals`."""
         self.cluster_id = directory.cluster_id
         self.path = directory.path
         self.is_durable = True
@@ -160,9 +164,12 @@ class DiskStorage:
         self._strays = Strays(directory, disk)
         self._on_disk = self._strays.on_disk
         self._partitions: dict[TopicPartition, Partition] = {}
-        self._revivals = Revivals()
+        self._removals = Removals(directory, disk)
+        self._revivals = Revivals(state_topics)
+        self._upkeep = PerPartition()
         # The checkpoint files are written whole, in threads: without this, one that began earlier
-        # could end later and bring back what was.
+        # could end later and bring back what was. Nobody who has it waits for a partition's disk:
+        # every creation and deletion needs it.
         self._checkpoints = asyncio.Lock()
         for sentence in directory.repairs:
             logger.warning("%s", sentence)
@@ -336,30 +343,27 @@ class DiskStorage:
                     del self._partitions[partition.name]
                     self._strays.forget(partition.name)
             try:
-                await self._disk.run(partial(self._put_away, partitions))
+                deleted = await self._disk.run(partial(self._put_away, partitions))
             except OSError as error:
                 raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
-        await self.remove_deleted()
+        await self._removals.remove(deleted)
 
-    def _put_away(self, partitions: Iterable[Partition]) -> None:
+    def _put_away(self, partitions: Iterable[Partition]) -> list[str]:
         for partition in partitions:
             partition.log.close(clean=False)
-        self._directory.delete_partitions([partition.name for partition in partitions])
+        return self._directory.delete_partitions([partition.name for partition in partitions])
 
     async def remove_deleted(self) -> None:
-        """Remove the files of what was put away. What fails is tried again at the next call."""
-        deleted = sorted(self._directory.deleted)
-        try:
-            if not self._directory.is_tidy:
-                await self._disk.run(partial(self._directory.remove_deleted, deleted))
-        except OSError as error:
-            logger.error("files of deleted partitions stay for now: %s", error)
+        """Remove the files of what was put away and could not be removed then."""
+        await self._removals.remove_rest()
 
     async def checkpoint(self) -> None:
-        """Write recovery points, so that a start after a kill scans only what is newer."""
+        """Write recovery points, so that a start after a kill scans only what is newer. That of a
+        partition whose disk hangs stays what it was.
+        """
+        moved = [p for p in self._partitions.values() if p.offline is None and p.has_moved]
+        await self._upkeep.run(moved, self._checkpoint)
         async with self._checkpoints:
-            moved = [p for p in self._partitions.values() if p.offline is None and p.has_moved]
-            await asyncio.gather(*map(self._checkpoint, moved))
             points = {name: self._recovery_point(p) for name, p in self._partitions.items()}
             # Compared with what is on disk, not with what moved: the last write may have failed.
             # Entries of partitions that are gone go with it.
@@ -387,21 +391,10 @@ class DiskStorage:
         snapshot first, if the headers go. A partition that is offline keeps the start it had.
         Segments go even if the starts could not be written: they may be what fills the disk.
         """
+        starts = await self._raised_starts()
         async with self._checkpoints:
-            starts = await self._raised_starts()
-            written = self._directory.log_start_offsets
-            merged = {name: start for name, start in written.items() if name in self._partitions}
-            merged |= {partition.name: start for partition, start in starts.items()}
-            try:
-                if merged != written:
-                    await self._disk.run(lambda: self._directory.write_log_start_offsets(merged))
-            except OSError as error:
-                logger.error("log starts could not be written: %s", error)
-            else:
-                for partition, start in starts.items():
-                    partition.starts_for_good(start)
-            for partition, start in starts.items():
-                await self._remove_segments(partition, start)
+            await self._write_starts(starts)
+        await self._upkeep.run(starts, lambda p: self._remove_segments(p, starts[p]))
 
     async def _raised_starts(self) -> dict[Partition, int]:
         """Log starts that are not durable, or have left segments behind, with what the producers
@@ -413,8 +406,24 @@ class DiskStorage:
             if partition.offline is None and self._has_raised_start(partition)
         }
         unsaved = [p for p, start in starts.items() if start > p.log.recovery_point]
-        await asyncio.gather(*map(self._checkpoint, unsaved))
+        await self._upkeep.run(unsaved, self._checkpoint)
         return {p: start for p, start in starts.items() if start <= p.log.recovery_point}
+
+    async def _write_starts(self, starts: Mapping[Partition, int]) -> None:
+        """Meanwhile a partition may have been deleted, or a higher start been written."""
+        written = self._directory.log_start_offsets
+        merged = {name: start for name, start in written.items() if name in self._partitions}
+        for partition, start in starts.items():
+            if self._partitions.get(partition.name) is partition:
+                merged[partition.name] = max(start, merged.get(partition.name, 0))
+        try:
+            if merged != written:
+                await self._disk.run(lambda: self._directory.write_log_start_offsets(merged))
+        except OSError as error:
+            logger.error("log starts could not be written: %s", error)
+        else:
+            for partition, start in starts.items():
+                partition.starts_for_good(start)
 
     def _has_raised_start(self, partition: Partition) -> bool:
         start = partition.log.log_start_offset
@@ -431,13 +440,10 @@ class DiskStorage:
         except OSError as error:
             # What is older than the segments that it replaces can go all the same.
             logger.error("%s keeps compacted segments for now: %s", partition.name, error)
-        for segment in partition.removable(start):
-            try:
-                await self._disk.run(partial(partition.log.remove_segments, [segment]))
-            except OSError as error:
-                logger.error("%s keeps segments for now: %s", partition.name, error)
-                return
-            partition.removed(segment)
+        try:
+            await partition.remove_segments(start)
+        except OSError as error:
+            logger.error("%s keeps segments for now: %s", partition.name, error)
 
     @property
     def cleaned_offsets(self) -> Mapping[TopicPartition, int]:
@@ -450,34 +456,6 @@ class DiskStorage:
                 cleaned = {**self._directory.cleaned_offsets, partition.name: offset}
                 await self._disk.run(lambda: self._directory.write_cleaned_offsets(cleaned))
 
-    async def swap(self, partition: Partition, old: list[Segment], cleaned: Cleaned) -> bool:
-        """Put a compacted segment in the place of `old`, while nobody removes segments; see
-        `Partition.swap`.
-        """
-        async with self._checkpoints:
-            return await partition.swap(old, cleaned)
-
-    async def finish_swap(self, partition: Partition) -> None:
-        """See `Partition.finish_swap`."""
-        async with self._checkpoints:
-            await partition.finish_swap()
-
-    async def forget_aborted(self, partition: Partition, markers: Collection[int]) -> None:
-        """Forget aborted transactions for good, before compaction removes their markers.
-
-        A reader who is told of one looks for its marker, and hides all until then.
-        """
-        async with self._checkpoints:
-            if partition.offline is None:
-                partition.forget_aborted(markers)
-                await partition.checkpoint()
-
-    async def remove_cleaned(self, partition: Partition) -> None:
-        """Remove what compaction has written and will not be swapped in."""
-        async with self._checkpoints:
-            if self._partitions.get(partition.name) is partition:
-                await self._disk.run(partition.log.remove_cleaned)
-
     async def revive(self) -> None:
         await self._revivals.revive(self.offline())
 
@@ -488,6 +466,7 @@ class DiskStorage:
     async def close(self) -> None:
         """A clean stop: everything on disk and indexed, so that the next start scans nothing."""
         await self._revivals.ended()
+        await self._upkeep.ended()
         is_written = await self._last_checkpoint()
         are_closed = await asyncio.gather(*map(self._close, self._partitions.values()))
         try:
@@ -498,7 +477,8 @@ class DiskStorage:
     async def _close(self, partition: Partition) -> bool:
         """Whether the partition ends where its recovery point says, and all of it is on disk."""
         partition.close()
-        is_whole = partition.log.recovery_point == partition.log.end_offset and partition.is_begun
+        recovery_point = self._directory.recovery_points.get(partition.name, 0)
+        is_whole = recovery_point == partition.log.end_offset and partition.is_begun
         try:
             await self._disk.run(partial(partition.log.close, clean=True))
         except (OSError, KafkaError) as error:

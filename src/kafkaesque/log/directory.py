@@ -62,9 +62,9 @@ class DataDirectory:
         self.unreadable: set[TopicPartition] = set()
         """Partitions of which it could not be read whose they are."""
         self.deleted: set[str] = set()
+        """Partitions that were put aside, and are not removed yet."""
         # Put aside under names that may not be durable yet.
         self._renamed: set[str] = set()
-        """Partitions that were put aside, and are not removed yet."""
         self.was_clean = files.exists(self._at(_CLEAN_MARKER))
 
     @classmethod
@@ -101,7 +101,7 @@ class DataDirectory:
         names = self._files.names(self.path)
         self.deleted = {self._at(name) for name in names if _DELETED.fullmatch(name)}
         try:
-            self.remove_deleted(list(self.deleted))
+            self.remove_deleted(self.removable())
         except OSError as error:
             left = len(self.deleted)
             self.repairs.append(
@@ -243,22 +243,26 @@ class DataDirectory:
                 deleted.append(aside)
         return deleted, failure
 
-    def remove_deleted(self, paths: Collection[str]) -> None:
-        """Remove what was put aside, and what an earlier call or life could not.
-
-        One that fails does not keep the others; the first error of these `paths` is raised then.
-        """
+    def removable(self) -> list[str]:
+        """All that was put aside, now or in an earlier life, and may be removed."""
         if self._renamed:
             with suppress(OSError):
                 self._vouch_for_names()
+        return sorted(self.deleted)
+
+    def remove_deleted(self, paths: Iterable[str]) -> None:
+        """Remove what was put aside: these, and no others, which may be many and large.
+
+        One that fails does not keep the others; the first error is raised then.
+        """
         failure = None
-        for path in sorted({*paths, *self.deleted}):
+        for path in paths:
             try:
                 self._files.remove_tree(path)
             except FileNotFoundError:
                 pass
             except OSError as error:
-                failure = failure or (error if path in paths else None)
+                failure = failure or error
                 continue
             self.deleted.discard(path)
         if failure is not None:

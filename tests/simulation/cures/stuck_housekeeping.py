@@ -1,6 +1,6 @@
 """Cures of housekeeping that one partition, or a full disk, stopped for all others."""
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from functools import partial
 
@@ -9,11 +9,11 @@ from tests.simulation.cures.cure import Change, Cure
 from kafkaesque.broker import state_log
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.removals import Removals
 from kafkaesque.broker.state_log import StateLog
 from kafkaesque.broker.storage import DiskStorage
 from kafkaesque.errors import KafkaError
 from kafkaesque.log import retention
-from kafkaesque.log.directory import DataDirectory
 from kafkaesque.log.log import Log, Segment
 
 
@@ -52,13 +52,11 @@ async def _starts_of_all_or_none(self: DiskStorage) -> dict[Partition, int]:
 async def _checkpoint_after_metadata(self: Broker) -> None:
     await self.metadata.compact()
     await self.storage.checkpoint_log_starts()
-    await self.storage.remove_deleted()
     await self.storage.checkpoint()
 
 
 async def _checkpoint_after_log_starts(self: Broker) -> None:
     await self.storage.checkpoint_log_starts()
-    await self.storage.remove_deleted()
     if isinstance(self.storage, DiskStorage):
         online = [p for p in self.storage._partitions.values() if p.offline is None]
         if any(map(self.storage._has_raised_start, online)):
@@ -113,11 +111,11 @@ async def _write_starts(storage: DiskStorage, starts: dict[Partition, int]) -> b
     return True
 
 
-def _remove_deleted_until_one_fails(self: DataDirectory, paths: Collection[str]) -> None:
-    for path in sorted({*paths, *self.deleted}):
-        with suppress(FileNotFoundError):
-            self._files.remove_tree(path)
-        self.deleted.discard(path)
+async def _remove_until_one_fails(self: Removals, paths: Iterable[str]) -> None:
+    with suppress(OSError):
+        for path in paths:
+            async with self._turn:
+                await self._disk.run(partial(self._directory.remove_deleted, [path]))
 
 
 HOUSEKEEPING = (
@@ -188,6 +186,6 @@ HOUSEKEEPING = (
     Cure(
         "deleted-partitions-removed-each",
         "is deleted and has not been removed",
-        lambda: [Change(DataDirectory, "remove_deleted", _remove_deleted_until_one_fails)],
+        lambda: [Change(Removals, "remove", _remove_until_one_fails)],
     ),
 )

@@ -3,6 +3,8 @@
 import asyncio
 import errno
 import os
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,11 +12,15 @@ from tests.held_disk import settled
 from tests.unit.broker.broker_rig import BrokerRig, run
 from tests.unit.log.logs import NOW
 
+from kafkaesque.broker import per_partition
 from kafkaesque.broker import storage as storage_module
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.storage import DiskStorage
 from kafkaesque.broker.topics import Topic
 from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.log.log import Segment
+from kafkaesque.log.store import Cleaned
 from kafkaesque.records.batch import Record, new_batch
 from kafkaesque.types import TopicPartition
 
@@ -365,4 +371,189 @@ def test_an_unfinished_swap_does_not_touch_a_topic_of_the_same_name(tmp_path: Pa
         await rig.broker.storage.checkpoint_log_starts()
         assert _segments(rig, "table") == before
 
+    run(tmp_path, work)
+
+
+def _hang(rig: BrokerRig, partition: Partition) -> Callable[[], None]:
+    """A record is appended, and its flush does not come back. What lets it."""
+    rig.disk.is_held = True
+    rig.append(partition)
+    go_on = rig.disk.hold_back()
+    rig.disk.is_held = False
+    return go_on
+
+
+def test_a_flush_that_hangs_holds_up_no_creation_and_no_deletion(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        hung, other = await _filled(rig, "hung"), await rig.topic("other")
+        go_on = _hang(rig, hung)
+        hung.delete_records(-1)
+        storage = rig.broker.storage
+        housekeeping = asyncio.gather(storage.checkpoint(), storage.checkpoint_log_starts())
+        await settled()
+        async with asyncio.timeout(60):
+            await rig.broker.delete_topic(other)
+            await rig.topic("third")
+        assert not housekeeping.done()
+        go_on()
+        await housekeeping
+
+    run(tmp_path, work)
+
+
+def test_a_partition_whose_flush_hangs_is_left_out_of_a_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(per_partition, "_PATIENCE_SECONDS", 0.0)
+
+    async def work(rig: BrokerRig) -> None:
+        hung, other = await _filled(rig, "hung"), await _filled(rig, "other")
+        points = partial(_recovery_points, rig, hung, other)
+        await _all_ended(rig.broker.storage.checkpoint)
+        go_on = _hang(rig, hung)
+        hung.delete_records(-1)
+        await rig.fill(other, batches=5)
+        other.delete_records(-1)
+        await _all_ended(rig.broker.storage.checkpoint)
+        await _all_ended(rig.broker.storage.checkpoint_log_starts)
+        assert points() == [10, 15]
+        assert rig.broker.storage.durable_log_start(other) == 15
+        go_on()
+        await _all_ended(rig.broker.storage.checkpoint)
+        assert points() == [11, 15]
+
+    run(tmp_path, work)
+
+
+async def _all_ended(housekeeping: Callable[[], Awaitable[None]]) -> None:
+    """Twice: nobody is waited for, and what was begun is written by the second call."""
+    for _ in range(2):
+        await housekeeping()
+        await settled()
+
+
+def _recovery_points(rig: BrokerRig, *partitions: Partition) -> list[int]:
+    storage = rig.broker.storage
+    assert isinstance(storage, DiskStorage)
+    return [storage._directory.recovery_points[partition.name] for partition in partitions]
+
+
+def test_a_stop_waits_for_a_flush_that_a_checkpoint_has_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(per_partition, "_PATIENCE_SECONDS", 0.0)
+
+    async def work(rig: BrokerRig) -> None:
+        hung = await _filled(rig, "hung")
+        go_on = _hang(rig, hung)
+        await rig.broker.storage.checkpoint()
+        stopping = asyncio.ensure_future(rig.broker.close())
+        await settled()
+        assert not stopping.done()
+        go_on()
+        await stopping
+        again = await rig.open()
+        assert again.storage.scanned_bytes == 0
+        assert again.topics.named("hung").partition(0).log.end_offset == 11
+
+    run(tmp_path, work)
+
+
+def test_a_stop_is_not_clean_where_a_recovery_point_was_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        partition = await _filled(rig, "orders")
+        partition.delete_records(-1)
+        checkpoint = partition.checkpoint
+
+        async def fail_once() -> None:
+            monkeypatch.setattr(partition, "checkpoint", checkpoint)
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+        monkeypatch.setattr(partition, "checkpoint", fail_once)
+        await rig.broker.close()
+        assert partition.log.recovery_point == 10
+        assert not (rig.data_dir / ".kafka_cleanshutdown").exists()
+        again = await rig.open()
+        assert again.topics.named("orders").partition(0).log.end_offset == 10
+
+    run(tmp_path, work)
+
+
+def test_a_namesake_inherits_nothing_from_a_checkpoint_that_began_before_it(
+    tmp_path: Path,
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        old = await _filled(rig, "orders")
+        storage = rig.broker.storage
+        await storage.checkpoint()
+        hung = await _filled(rig, "hung")
+        go_on = _hang(rig, hung)
+        hung.delete_records(-1)
+        old.delete_records(-1)
+        housekeeping = asyncio.gather(storage.checkpoint(), storage.checkpoint_log_starts())
+        await settled()
+        await rig.broker.delete_topic(rig.broker.topics.named("orders"))
+        new = (await rig.topic("orders")).partition(0)
+        go_on()
+        await housekeeping
+        assert _recovery_points(rig, hung, new) == [11, 0]
+        assert storage.durable_log_start(new) == 0
+        await rig.fill(new, batches=1)
+
+    run(tmp_path, work)
+
+
+def test_a_log_start_is_not_lowered_by_a_checkpoint_that_began_earlier(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        other = await _filled(rig, "other")
+        storage = rig.broker.storage
+        await storage.checkpoint()
+        hung = await _filled(rig, "hung")
+        go_on = _hang(rig, hung)
+        hung.delete_records(-1)
+        other.delete_records(3)
+        earlier = asyncio.ensure_future(storage.checkpoint_log_starts())
+        await settled()
+        other.delete_records(7)
+        monkeypatch.setattr(per_partition, "_PATIENCE_SECONDS", 0.0)
+        await storage.checkpoint_log_starts()
+        assert storage.durable_log_start(other) == 7
+        assert not earlier.done()
+        go_on()
+        await earlier
+        assert storage.durable_log_start(other) == 7
+
+    run(tmp_path, work)
+
+
+def test_compacted_segments_are_put_in_place_after_a_checkpoint_that_is_under_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    swap, is_swapping = Partition.swap, asyncio.Event()
+
+    async def swap_in(self: Partition, old: list[Segment], cleaned: Cleaned) -> bool:
+        is_swapping.set()
+        return await swap(self, old, cleaned)
+
+    async def work(rig: BrokerRig) -> None:
+        topic = await rig.topic("table", 1, **SMALL, cleanup_policy="compact")
+        partition = topic.partition(0)
+        await rig.fill(partition)
+        await rig.broker.storage.checkpoint()
+        go_on = _hang(rig, partition)
+        checkpoint = asyncio.ensure_future(rig.broker.storage.checkpoint())
+        cleaning = asyncio.ensure_future(rig.broker.cleaner.clean())
+        async with asyncio.timeout(60):
+            await is_swapping.wait()
+        await settled()
+        go_on()
+        await asyncio.gather(checkpoint, cleaning)
+        state = rig.broker.cleaner.state(partition)
+        assert (state.runs, state.failures) == (1, 0)
+
+    monkeypatch.setattr(Partition, "swap", swap_in)
     run(tmp_path, work)

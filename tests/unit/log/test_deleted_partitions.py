@@ -97,7 +97,8 @@ def test_a_partition_that_cannot_be_put_aside_does_not_keep_the_others() -> None
         directory.delete_partitions(MANY)
     assert directory.partitions() == {MANY[7]: OLD}
     files.fails = lambda operation, path: False
-    directory.remove_deleted(directory.delete_partitions(MANY))
+    directory.delete_partitions(MANY)
+    directory.remove_deleted(directory.removable())
     assert directory.partitions() == {}
     assert deleted_names(files) == []
 
@@ -108,7 +109,7 @@ def test_a_partition_whose_new_name_is_not_durable_keeps_what_tells_whose_it_is(
     files.fails = lambda operation, path: operation == "sync_directory"
     with pytest.raises(OSError, match="Input/output error"):
         directory.delete_partitions([ORDERS])
-    directory.remove_deleted([])
+    directory.remove_deleted(directory.removable())
     found = [
         DataDirectory.open(files.cut(Random(seed)), "/data").partitions() for seed in range(20)
     ]
@@ -117,7 +118,7 @@ def test_a_partition_whose_new_name_is_not_durable_keeps_what_tells_whose_it_is(
     assert not directory.is_tidy
     files.fails = lambda operation, path: False
     # Whether or not anybody deletes it again: of a creation that failed nobody does.
-    directory.remove_deleted([])
+    directory.remove_deleted(directory.removable())
     assert deleted_names(files) == []
     assert directory.is_tidy
 
@@ -152,11 +153,28 @@ def test_a_directory_that_cannot_be_removed_does_not_keep_the_others_and_is_trie
     with pytest.raises(OSError, match="Input/output error"):
         directory.remove_deleted(deleted)
     assert deleted_names(files) == [os.path.basename(deleted[3])]
-    directory.remove_deleted([])
-    assert len(deleted_names(files)) == 1, "nobody who deletes another topic hears of it"
     files.fails = lambda operation, path: False
-    directory.remove_deleted(deleted)
+    directory.remove_deleted(directory.removable())
     assert deleted_names(files) == []
+
+
+def test_a_creation_that_fails_removes_nothing_of_other_partitions() -> None:
+    """It does so on the event loop, and what others have left may be large."""
+    files = FailingFiles()
+    directory = directory_with(files, MANY)
+    directory.delete_partitions(MANY)
+    removed = []
+
+    def note(operation: str, path: str) -> bool:
+        if operation == "remove_tree":
+            removed.append(path)
+        return operation == "open" and path.endswith("/partition.metadata")
+
+    files.fails = note
+    with pytest.raises(OSError, match="Input/output error"):
+        directory.create_partition(TopicPartition("new", 0), NEW)
+    assert [path.startswith("/data/new-0.") for path in removed] == [True]
+    assert len(deleted_names(files)) == len(MANY)
 
 
 def test_a_start_goes_on_where_a_deleted_partition_cannot_be_removed() -> None:
@@ -172,7 +190,7 @@ def test_a_start_goes_on_where_a_deleted_partition_cannot_be_removed() -> None:
         "/data: 2 deleted partitions cannot be removed: Input/output error",
     ]
     files.fails = lambda operation, path: False
-    again.remove_deleted([])
+    again.remove_deleted(again.removable())
     assert deleted_names(files) == []
 
 

@@ -57,7 +57,8 @@ def crowd(path: str) -> list[object]:
         names = [name for name, _ in created]
         for _, log in created:
             log.close(clean=False)
-        directory.remove_deleted(directory.delete_partitions(names))
+        directory.delete_partitions(names)
+        directory.remove_deleted(directory.removable())
         del created, log
         seen.append([name for name in os.listdir(path) if name.startswith("orders")])
     return seen
