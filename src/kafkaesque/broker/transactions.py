@@ -7,11 +7,12 @@ transaction never meets the end of the one before.
 
     End → prepare, durable in `__transaction_state` → a marker in every partition, durable → answer
 
-A crash between the two leaves the decision, and the markers are written at the next start. What a
-transaction has touched need not be durable by itself: its records say so in the partitions' own
-logs, and `load` puts back what those show. Open records that no transaction knows are aborted. A
-partition that the start could not open shows its own when it comes, and what has been decided of
-their transaction meanwhile holds for them, too; what is being decided is waited for.
+A crash between the two leaves the decision, and the markers are written at the next start. Which
+partitions a transaction has is durable when a record in them is acknowledged, so it cannot end
+without one that the start could not open. Records that were not acknowledged are put back by
+`load`, as far as the partitions show them, and aborted if no transaction knows them. A partition
+that could not be opened shows its own when it comes, and what has been decided of their transaction
+meanwhile holds for them, too; what is being decided is waited for.
 
 A marker is on its way until its partition is flushed, whoever has written it: a partition where
 nothing is open any more is waited for, too. If it is lost there, its records are open again, and
@@ -86,6 +87,13 @@ class _Desk:
         return self.is_busy or self.is_doubtful
 
 
+class _Added(NamedTuple):
+    """Partitions of a transaction, until the records that name them first are on disk."""
+
+    partitions: frozenset[TopicPartition]
+    flushed: "asyncio.Future[None]"
+
+
 class _Orphan(NamedTuple):
     """Open records in a partition that belong to no transaction that is going on."""
 
@@ -121,6 +129,7 @@ class Transactions:
         self._monotonic = monotonic
         self._loop = asyncio.get_running_loop()
         self._desks: dict[str, _Desk] = {}
+        self._added: dict[str, _Added] = {}
         self._unwritten: set[str] = set()
         """Whose markers could not be written."""
         self._orphans: dict[tuple[TopicPartition, int], _Orphan] = {}
@@ -206,8 +215,10 @@ class Transactions:
         partition: TopicPartition,
         *,
         adds: bool,
-    ) -> None:
-        """The same for a batch that is about to be appended, without waiting."""
+    ) -> "asyncio.Future[None] | None":
+        """The same for a batch that is about to be appended, without waiting. A future that is done
+        when it is on disk that the partition is part of the transaction; None: it is.
+        """
         desk = self._desks.get(transactional_id)
         if (partition, producer_id) in self._orphans:
             raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS, "an older one is being aborted")
@@ -221,9 +232,9 @@ class Transactions:
             and transaction.state is State.ONGOING
             and transaction.producer_id == producer_id
             and transaction.producer_epoch == producer_epoch
-            and partition in transaction.partitions
+            and partition in transaction.stored_partitions
         ):
-            return
+            return self._until_added(transactional_id, partition)
         token, partitions = self._token(), frozenset((partition,))
         event: Event = (
             Add(token, producer_id, producer_epoch, partitions, _ANY_CONNECTION)
@@ -236,6 +247,13 @@ class Transactions:
         if token.result().error is not ErrorCode.NONE:
             message = f"{partition} is not part of a transaction of {transactional_id!r}"
             raise KafkaError(token.result().error, message)
+        return self._until_added(transactional_id, partition)
+
+    def _until_added(
+        self, transactional_id: str, partition: TopicPartition
+    ) -> "asyncio.Future[None] | None":
+        added = self._added.get(transactional_id)
+        return added.flushed if added is not None and partition in added.partitions else None
 
     async def end_in(
         self, name: TopicPartition, producer_id: int, producer_epoch: int, commit: bool
@@ -277,13 +295,16 @@ class Transactions:
         """Let the table know what the partitions show, and end what it does not know. Those that
         could not be opened show it when they come.
         """
-        for topic in self._topics:
-            for partition in topic.partitions:
-                if partition.is_begun:
-                    self._take_in(partition)
-                else:
-                    partition.when_begun = partial(self._take_in, partition)
-                    self._first_decisions = dict(self._decisions())
+        partitions = [partition for topic in self._topics for partition in topic.partitions]
+        unopened = [partition for partition in partitions if not partition.is_begun]
+        # Before those that are open show what has begun since.
+        decisions = dict(self._decisions()) if unopened else {}
+        for partition in partitions:
+            if partition.is_begun:
+                self._take_in(partition)
+        for partition in unopened:
+            partition.when_begun = partial(self._take_in, partition)
+        self._first_decisions = decisions
         self._end_orphans()
 
     def _decisions(self) -> Iterator[tuple[Identity, Marker | None]]:
@@ -305,6 +326,7 @@ class Transactions:
             self._late.setdefault(undecided, []).append((partition, opened))
         elif not self._reinstate(partition, opened):
             # An earlier start, which could not open the partition either, may have committed it.
+            # If nothing says so any more: nobody was told that these records are there.
             owner = self.table.by_producer(opened.producer_id)
             marker = _marker(owner is not None and owner.last_committed == whose)
             logger.warning(
@@ -441,6 +463,20 @@ class Transactions:
         elif isinstance(effect, Removed) or effect.durable:
             desk.is_busy = True
             waiting.add_done_callback(partial(self._stored, transactional_id, desk, effect))
+        elif effect.new:
+            earlier = self._added.get(transactional_id)
+            new = effect.new | earlier.partitions if earlier else effect.new
+            self._added[transactional_id] = _Added(new, waiting)
+            waiting.add_done_callback(partial(self._are_added, transactional_id))
+
+    def _are_added(self, transactional_id: str, waiting: "asyncio.Future[None]") -> None:
+        if self._added[transactional_id].flushed is waiting:
+            del self._added[transactional_id]
+        if isinstance(error := waiting.exception(), KafkaError):
+            # The records that waited for it may be there, but their producer was told to try again.
+            desk = self._desks.setdefault(transactional_id, _Desk())
+            self._failed(transactional_id, desk, error)
+            self._work(transactional_id, desk)
 
     def _stored(
         self,

@@ -59,7 +59,9 @@ class Add:
 
 @dataclass(frozen=True, slots=True)
 class Verify:
-    """Are these partitions part of the ongoing transaction? Changes nothing."""
+    """Are these partitions part of the ongoing transaction? What only they have shown of that is
+    stored.
+    """
 
     token: Token
     producer_id: int
@@ -135,6 +137,10 @@ class Store:
 
     stored: StoredTransaction
     durable: bool
+    new: frozenset[TopicPartition] = frozenset()
+    """Partitions that no record before this one has. What is written to them is acknowledged when
+    this is durable, too.
+    """
 
 
 @dataclass(frozen=True, slots=True)

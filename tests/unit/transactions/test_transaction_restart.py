@@ -1,5 +1,7 @@
 """After a crash: what the partitions show, put together with what the log says."""
 
+from collections.abc import Callable
+
 import pytest
 from tests.unit.transactions.driver import (
     CONFIG,
@@ -87,6 +89,19 @@ def test_an_ongoing_transaction_gains_partitions_and_keeps_its_age() -> None:
     driver.transaction.reinstate([P1], Moment(NOW + 5, NOW + 5))
     assert driver.transaction.partitions == {P0, P1}
     assert driver.transaction.started_ms == NOW
+
+
+@pytest.mark.parametrize("ask", [Driver.add, Driver.verify])
+def test_a_partition_that_only_its_records_have_shown_is_stored_when_it_is_written_to_again(
+    ask: Callable[..., str],
+) -> None:
+    driver = at_epoch(5)
+    driver.add(P0)
+    driver.transaction.reinstate([P1], MOMENT)
+    assert ask(driver, P0) == "ok"
+    assert ask(driver, P1) == "Ongoing+ok"
+    assert driver.stored().partitions == {P0, P1}
+    assert ask(driver, P1) == "ok"
 
 
 @BOTH
