@@ -14,7 +14,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from kafkaesque.errors import ErrorCode
-from kafkaesque.types import TopicPartition
+from kafkaesque.transactions.partitions import NO_PARTITIONS, Partitions
 
 Token: TypeAlias = Hashable
 
@@ -53,7 +53,7 @@ class Add:
     token: Token
     producer_id: int
     producer_epoch: int
-    partitions: frozenset[TopicPartition]
+    partitions: Partitions
     connection: int = 0
 
 
@@ -66,7 +66,7 @@ class Verify:
     token: Token
     producer_id: int
     producer_epoch: int
-    partitions: frozenset[TopicPartition]
+    partitions: Partitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class StoredTransaction:
     timeout_ms: int
     updated_ms: int
     started_ms: int = -1
-    partitions: frozenset[TopicPartition] = frozenset()
+    partitions: Partitions = NO_PARTITIONS
     previous_producer_id: int = -1
     """The producer id before the last epoch of one made another necessary."""
     next_producer_id: int = -1
@@ -137,7 +137,7 @@ class Store:
 
     stored: StoredTransaction
     durable: bool
-    new: frozenset[TopicPartition] = frozenset()
+    new: Partitions = NO_PARTITIONS
     """Partitions that no record before this one has. What is written to them is acknowledged when
     this is durable, too.
     """
@@ -150,7 +150,7 @@ class WriteMarkers:
     producer_id: int
     producer_epoch: int
     commit: bool
-    partitions: frozenset[TopicPartition]
+    partitions: Partitions
 
 
 @dataclass(frozen=True, slots=True)

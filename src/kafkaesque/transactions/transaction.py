@@ -37,6 +37,7 @@ from kafkaesque.transactions.events import (
     Token,
     WriteMarkers,
 )
+from kafkaesque.transactions.partitions import NO_PARTITIONS, Partitions
 from kafkaesque.transactions.transitions import TRANSITIONS
 from kafkaesque.types import Moment, TopicPartition
 
@@ -75,8 +76,8 @@ class Transaction:
         self.next_producer_id = -1
         self.last_identity: Identity | None = None
         """What the current epoch came from, if who had it may be told again."""
-        self.partitions: frozenset[TopicPartition] = frozenset()
-        self.stored_partitions: frozenset[TopicPartition] = frozenset()
+        self.partitions: Partitions = NO_PARTITIONS
+        self.stored_partitions: Partitions = NO_PARTITIONS
         """Those of them that a record has. After a crash, the partitions may show more."""
         self.timeout_ms = 0
         self.started_ms = -1
@@ -149,7 +150,7 @@ class Transaction:
             self._finish()
         if self.state is not State.ONGOING:
             self.begin(now)
-        self.partitions |= frozenset(partitions)
+        self.partitions |= Partitions(partitions)
 
     def is_ending(self, identity: Identity, partition: TopicPartition) -> bool:
         """Is an open transaction of the epoch before the one that the markers of `resume` end?"""
@@ -313,7 +314,7 @@ class Transaction:
     def _finish(self) -> None:
         committed = self.state is State.PREPARE_COMMIT
         self.state = State.COMPLETE_COMMIT if committed else State.COMPLETE_ABORT
-        self.partitions = self.stored_partitions = frozenset()
+        self.partitions = self.stored_partitions = NO_PARTITIONS
         if self.next_producer_id >= 0:
             self._rotate(self.next_producer_id)
 

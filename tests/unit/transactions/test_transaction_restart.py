@@ -16,6 +16,7 @@ from tests.unit.transactions.driver import (
 )
 
 from kafkaesque.transactions.events import State, StoredTransaction
+from kafkaesque.transactions.partitions import Partitions
 from kafkaesque.transactions.transaction import LAST_CLIENT_EPOCH, Transaction
 from kafkaesque.types import Moment
 
@@ -148,7 +149,7 @@ def test_a_record_of_kafkas_says_how_a_transaction_ended_only_when_it_has() -> N
         TIMEOUT_MS,
         NOW,
         NOW,
-        frozenset({P0}),
+        Partitions({P0}),
         client_transaction_version=2,
     )
     driver = Driver(Transaction.restore("t", CONFIG, stored))

@@ -7,7 +7,8 @@ durable.
 - Batches of compacted topics, and of topics with a codec of their own, may have to be opened first
   (opened_batches.py). What follows on the connection waits for that.
 - A batch of a transaction is let in if its partition is part of the transaction; from version 12 on
-  it becomes so by that (KIP-890). It is answered when that is on disk, too.
+  it becomes so by that (KIP-890), at once for all partitions of a request. It is answered when
+  that is on disk, too.
 - Versions 0–2 carry message formats before record batches and are refused with UNSUPPORTED_VERSION.
   They are advertised nevertheless: without them librdkafka silently stops compressing.
 - Version 7 allows zstd (KIP-110), 8 names the records at fault (KIP-467), 13 names topics by id
@@ -15,7 +16,8 @@ durable.
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Generator
+from contextlib import suppress
 from typing import NamedTuple
 
 from kafkaesque.broker.apis.context import Context
@@ -34,6 +36,7 @@ from kafkaesque.protocol.messages.produce import (
 )
 from kafkaesque.records.batch import BatchHeader, read_header
 from kafkaesque.records.compression import Codec
+from kafkaesque.transactions.partitions import Partitions
 
 _ATTRIBUTES = 22
 _TRANSACTIONAL = 0x10
@@ -66,6 +69,9 @@ def produce(
         ctx.alone = True
         _keep_all(ctx, request)
         return _produce_to_many(ctx, request)
+    if _adds(ctx, request) and count > 2:
+        for _ in _add_together(ctx, request):
+            pass
     response = ProduceResponse(
         responses=[
             _append_topic(ctx, request, topic, waiting, later) for topic in request.topic_data
@@ -96,6 +102,8 @@ async def _produce_to_many(ctx: Context, request: ProduceRequest) -> ProduceResp
             answer = PartitionProduceResponse(index=data.index, base_offset=-1)
             answers.append(answer)
             later.append(_Part(topic, data, answer))
+    if _adds(ctx, request):
+        await ctx.broker.slices.run(_add_together(ctx, request))
     return await _produce_in_slices(ctx, request, response, [], later)
 
 
@@ -252,6 +260,31 @@ def _admit(
         )
     except KafkaError as error:
         raise KafkaError(_as_said_by_produce(ctx.version, error.code), error.message) from error
+
+
+def _adds(ctx: Context, request: ProduceRequest) -> bool:
+    """Whether its batches make their partitions part of a transaction."""
+    return request.transactional_id is not None and ctx.version >= _ADDS_FROM and request.acks == -1
+
+
+def _add_together(ctx: Context, request: ProduceRequest) -> Generator[None, None, None]:
+    """Add all partitions that have batches of a transaction, in one go for each producer."""
+    assert request.transactional_id is not None
+    claims: dict[tuple[int, int], dict[str, set[int]]] = {}
+    for data in request.topic_data:
+        for part in data.partition_data:
+            yield
+            with suppress(KafkaError):
+                # As if it were appended: what is refused there is no part of the transaction.
+                topic = ctx.broker.topics.find(data.name, data.topic_id)
+                topic.partition(part.index)
+                header = read_header(part.records or b"")
+                if header.is_transactional and not topic.is_internal:
+                    whose = header.producer_id, header.producer_epoch
+                    claims.setdefault(whose, {}).setdefault(topic.name, set()).add(part.index)
+    for whose, topics in claims.items():
+        partitions = Partitions.by_topic(topics)
+        ctx.broker.transactions.add_together(request.transactional_id, *whose, partitions)
 
 
 def _as_said_by_produce(version: int, error: ErrorCode) -> ErrorCode:
