@@ -16,6 +16,7 @@ from tests.unit.transactions.world import ID, PARTITIONS, Data, World
 
 from kafkaesque.errors import ErrorCode
 from kafkaesque.transactions.events import Add, End, Init, Reply, State, Tick, Verify
+from kafkaesque.transactions.partitions import Partitions
 from kafkaesque.transactions.transaction import LAST_CLIENT_EPOCH, MAX_EPOCH, Identity
 from kafkaesque.types import TopicPartition
 
@@ -116,7 +117,7 @@ class TransactionWalk(RuleBasedStateMachine):
 
     def may_write(self, client: Client, partition: TopicPartition, is_late: bool) -> bool:
         """One that bumps adds with each write; the others add once, and are then verified."""
-        wanted = frozenset({partition})
+        wanted = Partitions({partition})
         if client.bumps or partition not in client.added:
             connection = 0 if client.bumps else client.connection
             add = Add(next(self.tokens), *client.identity, wanted, connection)

@@ -28,7 +28,6 @@ _WITH_SETS = (
     "broker.storage",
     "log.disk",
 )
-_WITH_FROZEN_SETS = ("broker.transactions", "transactions.records", "transactions.transaction")
 _CLOCK_STEP_SECONDS = 0.0004
 _SMALL_BYTES = 2_000
 _GROWTH = 2
@@ -108,7 +107,6 @@ def _replacements(seed: int) -> list[tuple[Any, str, Any]]:
 
     return [
         *((module(name), "set", OrderedSet) for name in _WITH_SETS),
-        *((module(name), "frozenset", OrderedSet) for name in _WITH_FROZEN_SETS),
         (os, "urandom", random.Random(f"{seed} urandom").randbytes),
         (module("broker.partition"), "perf_counter", clock),
         (module("broker.broker"), "Slices", partial(module("broker.slices").Slices, clock)),

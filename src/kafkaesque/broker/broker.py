@@ -184,6 +184,7 @@ class Broker:
         # Not cancelled: what runs in a thread would go on, and meet the last checkpoint there.
         self._closing.set()
         self.cleaner.stop()
+        self.transactions.stop()
         await asyncio.gather(*self._regular_work)
         await self.storage.close()
         self.disk.close()

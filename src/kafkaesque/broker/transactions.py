@@ -7,18 +7,18 @@ transaction never meets the end of the one before.
 
     End → prepare, durable in `__transaction_state` → a marker in every partition, durable → answer
 
-A crash between the two leaves the decision, and the markers are written at the next start. What a
-transaction has touched need not be durable by itself: its records say so in the partitions' own
-logs, and `load` puts back what those show. Open records that no transaction knows are aborted. A
-partition that the start could not open shows its own when it comes, and what has been decided of
-their transaction meanwhile holds for them, too; what is being decided is waited for.
+A crash between the two leaves the decision, and the markers are written at the next start. Which
+partitions a transaction has is durable when a record in them is acknowledged, so it cannot end
+without one that the start could not open. Records that were not acknowledged are put back by
+`load`, as far as the partitions show them, and aborted if no transaction knows them. A partition
+that could not be opened shows its own when it comes, and what has been decided of their transaction
+meanwhile holds for them, too; what is being decided is waited for.
 
-A marker is on its way until its partition is flushed, whoever has written it: a partition where
-nothing is open any more is waited for, too. If it is lost there, its records are open again, and
-end when `tick` tries again. A record of `__transaction_state` that could not be written leaves its
-transaction doubtful: it takes nothing, until `tick` has read from the log how it stands.
+If a marker is lost, its records are open again, and end when `tick` tries again. A record of
+`__transaction_state` that could not be written leaves its transaction doubtful: it takes nothing,
+until `tick` has read from the log how it stands.
 
-Above: apis/. Below: transactions/, state_log.py, partition.py, coordinator.py (committed offsets).
+Above: apis/. Below: transactions/, state_log.py, markers.py, partition.py.
 """
 
 import asyncio
@@ -27,14 +27,15 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kafkaesque.broker.coordinator import Coordinator
+from kafkaesque.broker.markers import Markers
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.partition_transactions import OpenTransaction
 from kafkaesque.broker.slices import Slices
 from kafkaesque.broker.state_log import Entry, StateLog
-from kafkaesque.broker.topics import OFFSETS_TOPIC, Topics
+from kafkaesque.broker.topics import Topics
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.records.control import Marker
 from kafkaesque.records.entries import entries
@@ -54,6 +55,7 @@ from kafkaesque.transactions.events import (
     WriteMarkers,
     Written,
 )
+from kafkaesque.transactions.partitions import Partitions
 from kafkaesque.transactions.records import (
     TransactionRecord,
     decode,
@@ -86,6 +88,13 @@ class _Desk:
         return self.is_busy or self.is_doubtful
 
 
+class _Added(NamedTuple):
+    """Partitions of a transaction, until the records that name them first are on disk."""
+
+    partitions: Partitions
+    flushed: "asyncio.Future[None]"
+
+
 class _Orphan(NamedTuple):
     """Open records in a partition that belong to no transaction that is going on."""
 
@@ -115,12 +124,13 @@ class Transactions:
         self._opening = asyncio.Lock()
         self._log: StateLog | None = None
         self._topics = topics
-        self._coordinator = coordinator
+        self._markers = Markers(topics, coordinator, slices)
         self._new_producer_id = new_producer_id
         self._clock = clock
         self._monotonic = monotonic
         self._loop = asyncio.get_running_loop()
         self._desks: dict[str, _Desk] = {}
+        self._added: dict[str, _Added] = {}
         self._unwritten: set[str] = set()
         """Whose markers could not be written."""
         self._orphans: dict[tuple[TopicPartition, int], _Orphan] = {}
@@ -151,7 +161,7 @@ class Transactions:
         connection: int,
     ) -> ErrorCode:
         token = self._token()
-        event = Add(token, producer_id, producer_epoch, frozenset(partitions), connection)
+        event = Add(token, producer_id, producer_epoch, Partitions(partitions), connection)
         return (await self._ask(transactional_id, event, token)).error
 
     async def verify(
@@ -163,7 +173,7 @@ class Transactions:
     ) -> ErrorCode:
         """Whether these are part of the transaction that is going on."""
         token = self._token()
-        event = Verify(token, producer_id, producer_epoch, frozenset(partitions))
+        event = Verify(token, producer_id, producer_epoch, Partitions(partitions))
         return (await self._ask(transactional_id, event, token)).error
 
     async def end(
@@ -198,6 +208,20 @@ class Transactions:
         if error is not ErrorCode.NONE:
             raise KafkaError(error)
 
+    def add_together(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        partitions: Partitions,
+    ) -> None:
+        """For batches that are about to be appended, to store once what each would store by itself.
+        If that cannot be done now, each is told so when it is admitted.
+        """
+        if transactional_id not in self._desks:
+            whose = producer_id, producer_epoch
+            self._give(transactional_id, Add(self._token(), *whose, partitions, _ANY_CONNECTION))
+
     def admit(
         self,
         transactional_id: str,
@@ -206,8 +230,10 @@ class Transactions:
         partition: TopicPartition,
         *,
         adds: bool,
-    ) -> None:
-        """The same for a batch that is about to be appended, without waiting."""
+    ) -> "asyncio.Future[None] | None":
+        """The same for a batch that is about to be appended, without waiting. A future that is done
+        when it is on disk that the partition is part of the transaction; None: it is.
+        """
         desk = self._desks.get(transactional_id)
         if (partition, producer_id) in self._orphans:
             raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS, "an older one is being aborted")
@@ -221,10 +247,10 @@ class Transactions:
             and transaction.state is State.ONGOING
             and transaction.producer_id == producer_id
             and transaction.producer_epoch == producer_epoch
-            and partition in transaction.partitions
+            and partition in transaction.stored_partitions
         ):
-            return
-        token, partitions = self._token(), frozenset((partition,))
+            return self._until_added(transactional_id, partition)
+        token, partitions = self._token(), Partitions((partition,))
         event: Event = (
             Add(token, producer_id, producer_epoch, partitions, _ANY_CONNECTION)
             if adds
@@ -236,6 +262,13 @@ class Transactions:
         if token.result().error is not ErrorCode.NONE:
             message = f"{partition} is not part of a transaction of {transactional_id!r}"
             raise KafkaError(token.result().error, message)
+        return self._until_added(transactional_id, partition)
+
+    def _until_added(
+        self, transactional_id: str, partition: TopicPartition
+    ) -> "asyncio.Future[None] | None":
+        added = self._added.get(transactional_id)
+        return added.flushed if added is not None and partition in added.partitions else None
 
     async def end_in(
         self, name: TopicPartition, producer_id: int, producer_epoch: int, commit: bool
@@ -243,9 +276,14 @@ class Transactions:
         """End a transaction in one partition, on an administrator's word alone."""
         partition = self._topics.named(name.topic).partition(name.partition)
         partition.producers.check_epoch(producer_id, producer_epoch)
-        if waiting := self._end_in(partition, producer_id, producer_epoch, _marker(commit)):
+        whose = producer_id, producer_epoch
+        if waiting := self._markers.end_in(partition, *whose, _marker(commit)):
             await asyncio.wait([waiting])
             waiting.result()
+
+    def stop(self) -> None:
+        """Leave the markers that are not written yet to the next start."""
+        self._markers.stop()
 
     async def load(self) -> None:
         """At start: replay the log, and take up what the last stop has interrupted."""
@@ -277,13 +315,16 @@ class Transactions:
         """Let the table know what the partitions show, and end what it does not know. Those that
         could not be opened show it when they come.
         """
-        for topic in self._topics:
-            for partition in topic.partitions:
-                if partition.is_begun:
-                    self._take_in(partition)
-                else:
-                    partition.when_begun = partial(self._take_in, partition)
-                    self._first_decisions = dict(self._decisions())
+        partitions = [partition for topic in self._topics for partition in topic.partitions]
+        unopened = [partition for partition in partitions if not partition.is_begun]
+        # Before those that are open show what has begun since.
+        decisions = dict(self._decisions()) if unopened else {}
+        for partition in partitions:
+            if partition.is_begun:
+                self._take_in(partition)
+        for partition in unopened:
+            partition.when_begun = partial(self._take_in, partition)
+        self._first_decisions = decisions
         self._end_orphans()
 
     def _decisions(self) -> Iterator[tuple[Identity, Marker | None]]:
@@ -305,6 +346,7 @@ class Transactions:
             self._late.setdefault(undecided, []).append((partition, opened))
         elif not self._reinstate(partition, opened):
             # An earlier start, which could not open the partition either, may have committed it.
+            # If nothing says so any more: nobody was told that these records are there.
             owner = self.table.by_producer(opened.producer_id)
             marker = _marker(owner is not None and owner.last_committed == whose)
             logger.warning(
@@ -336,9 +378,9 @@ class Transactions:
     def _end_orphans(self) -> None:
         """Write their markers; they are looked at again until that is durable."""
         for orphan in sorted(self._orphans.values()):
-            partition = self._partition(orphan.partition)
+            partition = self._markers.partition(orphan.partition)
             try:
-                waiting = partition and self._end_in(partition, *orphan[1:])
+                waiting = partition and self._markers.end_in(partition, *orphan[1:])
             except KafkaError as error:
                 logger.error("%s: cannot be ended yet: %s", orphan.partition, error.message)
             else:
@@ -441,6 +483,20 @@ class Transactions:
         elif isinstance(effect, Removed) or effect.durable:
             desk.is_busy = True
             waiting.add_done_callback(partial(self._stored, transactional_id, desk, effect))
+        elif effect.new:
+            earlier = self._added.get(transactional_id)
+            new = effect.new | earlier.partitions if earlier else effect.new
+            self._added[transactional_id] = _Added(new, waiting)
+            waiting.add_done_callback(partial(self._are_added, transactional_id))
+
+    def _are_added(self, transactional_id: str, waiting: "asyncio.Future[None]") -> None:
+        if self._added[transactional_id].flushed is waiting:
+            del self._added[transactional_id]
+        if isinstance(error := waiting.exception(), KafkaError):
+            # The records that waited for it may be there, but their producer was told to try again.
+            desk = self._desks.setdefault(transactional_id, _Desk())
+            self._failed(transactional_id, desk, error)
+            self._work(transactional_id, desk)
 
     def _stored(
         self,
@@ -504,40 +560,34 @@ class Transactions:
             self._work(transactional_id, desk)
 
     def _write_markers(self, transactional_id: str, desk: _Desk, effect: WriteMarkers) -> None:
-        marker = _marker(effect.commit)
         if transaction := self.table.get(transactional_id):
-            self._note_decision(transaction.ended_identity, marker)
+            self._note_decision(transaction.ended_identity, _marker(effect.commit))
         self._take_in_late(transactional_id)
-        waiting, failure = [], None
-        for name in effect.partitions:
-            partition = self._partition(name)
-            if partition is None:
-                continue
-            # All that is open there may be of an older one, which ended otherwise.
-            orphan = self._orphans.get((name, effect.producer_id))
-            whose = effect.producer_id, effect.producer_epoch
-            try:
-                waiting.append(self._end_in(partition, *whose, orphan.marker if orphan else marker))
-            except KafkaError as error:
-                failure = error
-        pending = [each for each in waiting if each is not None]
         desk.is_busy = True
-        if pending and failure is None:
-            done = asyncio.gather(*pending, return_exceptions=True)
-            done.add_done_callback(partial(self._marked, transactional_id, desk))
+        try:
+            waiting = self._markers.write(effect, partial(self._marker_in, effect))
+        except KafkaError as error:
+            self._marked_now(transactional_id, desk, error)
+            return
+        if waiting is None:
+            self._marked_now(transactional_id, desk, None)
         else:
-            self._marked_now(transactional_id, desk, failure)
+            waiting.add_done_callback(partial(self._marked, transactional_id, desk))
+
+    def _marker_in(self, effect: WriteMarkers, name: TopicPartition) -> Marker:
+        """All that is open there may be of an older one, which ended otherwise."""
+        orphan = self._orphans.get((name, effect.producer_id))
+        return orphan.marker if orphan else _marker(effect.commit)
 
     def _note_decision(self, whose: Identity | None, marker: Marker) -> None:
         # Not that of a later one: before version 5 of EndTxn, they all have one epoch.
         if whose is not None and self._first_decisions.get(whose, marker) is None:
             self._first_decisions[whose] = marker
 
-    def _marked(
-        self, transactional_id: str, desk: _Desk, done: "asyncio.Future[list[BaseException | None]]"
-    ) -> None:
-        failures = [each for each in done.result() if each is not None]
-        self._marked_now(transactional_id, desk, failures[0] if failures else None)
+    def _marked(self, transactional_id: str, desk: _Desk, done: "asyncio.Future[Any]") -> None:
+        if done.cancelled():
+            return  # With the loop.
+        self._marked_now(transactional_id, desk, done.exception())
         self._work(transactional_id, desk)
 
     def _marked_now(
@@ -558,27 +608,6 @@ class Transactions:
         if transaction := self.table.get(transactional_id):
             desk.effects.extend(transaction.resume(self._now()))
         self._work(transactional_id, desk)
-
-    def _end_in(
-        self, partition: Partition, producer_id: int, producer_epoch: int, marker: Marker
-    ) -> "asyncio.Future[None] | None":
-        """End a transaction in a partition; a future until that is on disk, even if the partition
-        is cached: a marker that is lost would leave one half of a transaction without the other.
-        """
-        # One that is offline may have lost a marker that it seems to have.
-        partition.check_online()
-        if partition.name.topic == OFFSETS_TOPIC:
-            return self._coordinator.end_transaction(producer_id, producer_epoch, marker)
-        if not partition.is_open_for(producer_id):
-            return partition.flushed(partition.log.end_offset)
-        return partition.flushed(partition.append_marker(producer_id, producer_epoch, marker))
-
-    def _partition(self, name: TopicPartition) -> Partition | None:
-        """None: its topic has been deleted, and nothing is left to end."""
-        try:
-            return self._topics.named(name.topic).partition(name.partition)
-        except KafkaError:
-            return None
 
 
 def _records(log: StateLog) -> Iterator[tuple[bytes, bytes | None]]:

@@ -14,7 +14,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from kafkaesque.errors import ErrorCode
-from kafkaesque.types import TopicPartition
+from kafkaesque.transactions.partitions import NO_PARTITIONS, Partitions
 
 Token: TypeAlias = Hashable
 
@@ -53,18 +53,20 @@ class Add:
     token: Token
     producer_id: int
     producer_epoch: int
-    partitions: frozenset[TopicPartition]
+    partitions: Partitions
     connection: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Verify:
-    """Are these partitions part of the ongoing transaction? Changes nothing."""
+    """Are these partitions part of the ongoing transaction? What only they have shown of that is
+    stored.
+    """
 
     token: Token
     producer_id: int
     producer_epoch: int
-    partitions: frozenset[TopicPartition]
+    partitions: Partitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ class StoredTransaction:
     timeout_ms: int
     updated_ms: int
     started_ms: int = -1
-    partitions: frozenset[TopicPartition] = frozenset()
+    partitions: Partitions = NO_PARTITIONS
     previous_producer_id: int = -1
     """The producer id before the last epoch of one made another necessary."""
     next_producer_id: int = -1
@@ -135,6 +137,10 @@ class Store:
 
     stored: StoredTransaction
     durable: bool
+    new: Partitions = NO_PARTITIONS
+    """Partitions that no record before this one has. What is written to them is acknowledged when
+    this is durable, too.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +150,7 @@ class WriteMarkers:
     producer_id: int
     producer_epoch: int
     commit: bool
-    partitions: frozenset[TopicPartition]
+    partitions: Partitions
 
 
 @dataclass(frozen=True, slots=True)

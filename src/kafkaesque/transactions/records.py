@@ -9,7 +9,6 @@ A null value is a tombstone. Version 1 is written, as Kafka does since its tags 
 Above: table.py, the broker's coordinator. Below: protocol/messages/internal.py, the declarations.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -23,7 +22,8 @@ from kafkaesque.protocol.messages.internal import (
     version_of,
 )
 from kafkaesque.transactions.events import State, StoredTransaction
-from kafkaesque.types import Buffer, TopicPartition
+from kafkaesque.transactions.partitions import Partitions
+from kafkaesque.types import Buffer
 
 StoredRecord: TypeAlias = tuple[bytes, bytes]
 Tombstone: TypeAlias = tuple[bytes, None]
@@ -86,11 +86,11 @@ def _key(transactional_id: str) -> bytes:
     return encode_versioned(TransactionLogKey(transactional_id=transactional_id), KEY_VERSION)
 
 
-def _by_topic(partitions: Iterable[TopicPartition]) -> list[PartitionsSchema]:
-    topics: dict[str, list[int]] = {}
-    for topic, partition in sorted(partitions):
-        topics.setdefault(topic, []).append(partition)
-    return [PartitionsSchema(topic=topic, partition_ids=ids) for topic, ids in topics.items()]
+def _by_topic(partitions: Partitions) -> list[PartitionsSchema]:
+    topics = partitions.topics
+    return [
+        PartitionsSchema(topic=name, partition_ids=sorted(topics[name])) for name in sorted(topics)
+    ]
 
 
 def _stored(data: Buffer) -> StoredTransaction:
@@ -105,10 +105,8 @@ def _stored(data: Buffer) -> StoredTransaction:
         timeout_ms=value.transaction_timeout_ms,
         updated_ms=value.transaction_last_update_timestamp_ms,
         started_ms=value.transaction_start_timestamp_ms,
-        partitions=frozenset(
-            TopicPartition(topic.topic, partition)
-            for topic in value.transaction_partitions or ()
-            for partition in topic.partition_ids
+        partitions=Partitions.by_topic(
+            {it.topic: set(it.partition_ids) for it in value.transaction_partitions or ()}
         ),
         previous_producer_id=value.previous_producer_id,
         next_producer_id=value.next_producer_id,

@@ -11,10 +11,11 @@ This file holds the state and the steps it is moved by; transitions.py says whic
 
 The decision is the PREPARE_* record: once it is durable it is never taken back, and only then are
 markers written. An ending that bumps raises the epoch with the decision, so the markers and the
-next transaction have the new one. An ONGOING record need not be durable: after a crash the
-partitions themselves show which transactions are open (`reinstate`). That is unambiguous only if an
-open transaction of the decision's own epoch cannot be the next one already, so an ending that did
-not bump is stored durably before the next transaction may begin.
+next transaction have the new one. Nothing but the acknowledgement of records waits for an ONGOING
+record: after a crash the partitions themselves show which transactions are open (`reinstate`), and
+one that cannot be opened then has been named by the record if it has anything to show that counts.
+That is unambiguous only if an open transaction of the decision's own epoch cannot be the next one
+already, so an ending that did not bump is stored durably before the next transaction may begin.
 
 Above: the broker's transaction coordinator. Below: transitions.py, events.py.
 """
@@ -36,6 +37,7 @@ from kafkaesque.transactions.events import (
     Token,
     WriteMarkers,
 )
+from kafkaesque.transactions.partitions import NO_PARTITIONS, Partitions
 from kafkaesque.transactions.transitions import TRANSITIONS
 from kafkaesque.types import Moment, TopicPartition
 
@@ -74,7 +76,9 @@ class Transaction:
         self.next_producer_id = -1
         self.last_identity: Identity | None = None
         """What the current epoch came from, if who had it may be told again."""
-        self.partitions: frozenset[TopicPartition] = frozenset()
+        self.partitions: Partitions = NO_PARTITIONS
+        self.stored_partitions: Partitions = NO_PARTITIONS
+        """Those of them that a record has. After a crash, the partitions may show more."""
         self.timeout_ms = 0
         self.started_ms = -1
         self.updated_ms = -1
@@ -98,7 +102,7 @@ class Transaction:
         transaction.producer_epoch = stored.producer_epoch
         transaction.previous_producer_id = stored.previous_producer_id
         transaction.next_producer_id = stored.next_producer_id
-        transaction.partitions = stored.partitions
+        transaction.partitions = transaction.stored_partitions = stored.partitions
         transaction.timeout_ms = stored.timeout_ms
         transaction.started_ms = stored.started_ms
         transaction.updated_ms = stored.updated_ms
@@ -146,7 +150,7 @@ class Transaction:
             self._finish()
         if self.state is not State.ONGOING:
             self.begin(now)
-        self.partitions |= frozenset(partitions)
+        self.partitions |= Partitions(partitions)
 
     def is_ending(self, identity: Identity, partition: TopicPartition) -> bool:
         """Is an open transaction of the epoch before the one that the markers of `resume` end?"""
@@ -233,7 +237,9 @@ class Transaction:
         self.emit(Reply(token, ErrorCode.NONE, *self.identity))
 
     def store(self, durable: bool) -> None:
-        self.emit(Store(self.stored, durable))
+        new = self.partitions - self.stored_partitions
+        self.stored_partitions = self.partitions
+        self.emit(Store(self.stored, durable, new))
 
     def initialize(self, init: Init, last_identity: Identity | None, now: Moment) -> None:
         """A producer starts, or starts over, with a new epoch: all before it are fenced."""
@@ -308,7 +314,7 @@ class Transaction:
     def _finish(self) -> None:
         committed = self.state is State.PREPARE_COMMIT
         self.state = State.COMPLETE_COMMIT if committed else State.COMPLETE_ABORT
-        self.partitions = frozenset()
+        self.partitions = self.stored_partitions = NO_PARTITIONS
         if self.next_producer_id >= 0:
             self._rotate(self.next_producer_id)
 

@@ -82,7 +82,7 @@ def add(transaction: "Transaction", event: Add, now: Moment) -> None:
         error = ErrorCode.INVALID_TXN_STATE
     if not error:
         transaction.connection = max(transaction.connection, event.connection)
-        if not event.partitions <= transaction.partitions:
+        if not event.partitions <= transaction.stored_partitions:
             _take_in(transaction, event, now)
     transaction.emit(Reply(event.token, error))
 
@@ -104,6 +104,8 @@ def verify(transaction: "Transaction", event: Verify, now: Moment) -> None:
     error = _claim_error(transaction, event)
     if not error and not event.partitions <= transaction.partitions:
         error = ErrorCode.INVALID_TXN_STATE
+    if not error and not event.partitions <= transaction.stored_partitions:
+        transaction.store(durable=False)
     transaction.emit(Reply(event.token, error))
 
 

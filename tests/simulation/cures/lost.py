@@ -12,13 +12,13 @@ from kafkaesque.broker.apis.fetch import _Attempt, _Found
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.coordinator import Coordinator, _all_done, _Desk
 from kafkaesque.broker.fetch_sessions import FetchSessions, Owner, Session
+from kafkaesque.broker.markers import Markers
 from kafkaesque.broker.metadata import Metadata, Resource, _Image
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.state_log import StateLog
 from kafkaesque.broker.storage import DiskStorage
 from kafkaesque.broker.topics import INTERNAL_TOPICS, Topic, Topics
 from kafkaesque.broker.topics import Change as Ask
-from kafkaesque.broker.transactions import Transactions
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.groups import records
 from kafkaesque.groups.records import Tombstone
@@ -145,17 +145,17 @@ def _offsets_after_files() -> list[Change]:
 
 def _ended_where_nothing_is_open() -> list[Change]:
     """A marker that is there counts as written, though its flush may be under way, and fail."""
-    end_in = Transactions._end_in
+    end_in = Markers.end_in
 
     def end_what_is_open(
-        self: Transactions, partition: Partition, producer_id: int, epoch: int, marker: Marker
+        self: Markers, partition: Partition, producer_id: int, epoch: int, marker: Marker
     ) -> Any:
         partition.check_online()
         if not partition.is_open_for(producer_id):
             return None
         return end_in(self, partition, producer_id, epoch, marker)
 
-    return [Change(Transactions, "_end_in", end_what_is_open)]
+    return [Change(Markers, "end_in", end_what_is_open)]
 
 
 def _first_producer_id_is_0() -> list[Change]:

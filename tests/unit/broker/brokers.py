@@ -136,7 +136,7 @@ async def until(condition: Callable[[], object]) -> None:
         await asyncio.sleep(0)
 
 
-def transactional_batch(producer_id: int, producer_epoch: int) -> memoryview:
+def transactional_batch(producer_id: int, producer_epoch: int, sequence: int = 0) -> memoryview:
     record = Record(0, 0, b"key", b"value")
     return memoryview(
         new_batch(
@@ -144,7 +144,7 @@ def transactional_batch(producer_id: int, producer_epoch: int) -> memoryview:
             base_offset=0,
             producer_id=producer_id,
             producer_epoch=producer_epoch,
-            base_sequence=0,
+            base_sequence=sequence,
             transactional=True,
         )
     )

@@ -1,5 +1,6 @@
 """What the group and transaction APIs answer where Kafka's answer is easily missed."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +15,10 @@ from tests.unit.broker.brokers import (
 )
 from tests.unit.broker.state_logs import Now
 
+from kafkaesque.broker import metadata
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.topics import METADATA_TOPIC
 from kafkaesque.errors import ErrorCode
 from kafkaesque.groups.offsets import CommittedOffset
 from kafkaesque.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -23,6 +26,7 @@ from kafkaesque.protocol.messages.describe_producers import (
     DescribeProducersRequest,
     TopicRequest,
 )
+from kafkaesque.protocol.messages.end_txn import EndTxnRequest
 from kafkaesque.protocol.messages.list_transactions import ListTransactionsRequest
 from kafkaesque.records.batch import Record, new_batch
 from kafkaesque.records.control import Marker
@@ -43,6 +47,20 @@ async def begin(broker: Broker, name: str, partition: Partition) -> tuple[int, i
     broker.transactions.admit(name, *whose, partition.name, adds=True)
     await write(partition, *whose)
     return whose
+
+
+def test_who_ends_a_transaction_is_told_that_no_producer_id_can_be_given_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metadata, "_PRODUCER_IDS_BLOCK", 1)
+
+    async def work(broker: Broker, files: PathFiles, now: Now) -> None:
+        files.unsynced.add(METADATA_TOPIC)
+        request = EndTxnRequest(transactional_id="t", producer_id=1, committed=True)
+        response = await call(broker, request, 5)
+        assert response.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+
+    with_broker(tmp_path, work)
 
 
 def test_transactions_are_listed_by_how_long_ago_they_began_whatever_became_of_them() -> None:

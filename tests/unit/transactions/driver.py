@@ -20,6 +20,7 @@ from kafkaesque.transactions.events import (
     WriteMarkers,
     Written,
 )
+from kafkaesque.transactions.partitions import Partitions
 from kafkaesque.transactions.transaction import Transaction, TransactionConfig
 from kafkaesque.types import Moment, TopicPartition
 
@@ -96,11 +97,11 @@ class Driver:
         claimed: tuple[int, int] | None = None,
         connection: int = 0,
     ) -> str:
-        wanted = frozenset(partitions or {P0})
+        wanted = Partitions(partitions or {P0})
         return self.handle(Add(self.token(), *(claimed or self.identity()), wanted, connection))
 
     def verify(self, *partitions: TopicPartition, claimed: tuple[int, int] | None = None) -> str:
-        wanted = frozenset(partitions)
+        wanted = Partitions(partitions)
         return self.handle(Verify(self.token(), *(claimed or self.identity()), wanted))
 
     def end(

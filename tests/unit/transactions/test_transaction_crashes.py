@@ -13,6 +13,7 @@ from tests.unit.transactions.world import Data, World
 
 from kafkaesque.errors import ErrorCode
 from kafkaesque.transactions.events import Add, End, Init, Reply
+from kafkaesque.transactions.partitions import Partitions
 from kafkaesque.transactions.transaction import LAST_CLIENT_EPOCH, Identity
 from kafkaesque.types import TopicPartition
 
@@ -36,7 +37,7 @@ class Producer:
         return reply.producer_id, reply.producer_epoch
 
     def write(self, number: int, partition: TopicPartition) -> None:
-        self.told(self.world.ask(Add(next(TOKENS), *self.identity, frozenset({partition}))))
+        self.told(self.world.ask(Add(next(TOKENS), *self.identity, Partitions({partition}))))
         disk = self.world.partitions[partition]
         disk.append(Data(self.identity, number))
         disk.sync()

@@ -13,6 +13,7 @@ from tests.unit.transactions.driver import (
 )
 
 from kafkaesque.transactions.events import Add, State, Unwritten
+from kafkaesque.transactions.partitions import Partitions
 from kafkaesque.transactions.transaction import LAST_CLIENT_EPOCH, MAX_EPOCH
 from kafkaesque.types import Moment
 
@@ -31,7 +32,7 @@ def test_partitions_are_taken_in_once() -> None:
 
 def test_no_partition_is_no_reason_to_begin() -> None:
     driver = at_epoch(5)
-    assert driver.handle(Add(driver.token(), *driver.identity(), frozenset())) == "ok"
+    assert driver.handle(Add(driver.token(), *driver.identity(), Partitions())) == "ok"
     assert driver.transaction.state is State.EMPTY
 
 
@@ -53,7 +54,7 @@ def test_an_end_is_decided_then_marked_then_answered(commit: bool) -> None:
     assert (markers.producer_id, markers.producer_epoch, markers.commit) == (FIRST_ID, 5, commit)
     assert markers.partitions == {P0, P1}
     assert driver.written() == f"ok+Complete{verdict}!"
-    assert driver.stored().partitions == frozenset()
+    assert driver.stored().partitions == Partitions()
     assert driver.told() == (-1, -1)
 
 

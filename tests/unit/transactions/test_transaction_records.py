@@ -14,6 +14,7 @@ from kafkaesque.protocol.messages.internal import (
     version_of,
 )
 from kafkaesque.transactions.events import State, StoredTransaction
+from kafkaesque.transactions.partitions import Partitions
 from kafkaesque.transactions.records import (
     TransactionRecord,
     decode,
@@ -28,7 +29,7 @@ FULL = StoredTransaction(
     timeout_ms=60_000,
     updated_ms=1_700_000_000_123,
     started_ms=1_700_000_000_000,
-    partitions=frozenset({P0, P1, REFUNDS}),
+    partitions=Partitions({P0, P1, REFUNDS}),
     previous_producer_id=7,
     next_producer_id=2**40 + 1,
     next_producer_epoch=3,
@@ -43,7 +44,7 @@ def test_all_fields_come_back() -> None:
 @pytest.mark.parametrize("state", State)
 def test_every_state_comes_back(state: State) -> None:
     partitions = () if state is State.EMPTY else (P0, REFUNDS)
-    stored = StoredTransaction(state, 1, 2, 3, 4, 5, frozenset(partitions))
+    stored = StoredTransaction(state, 1, 2, 3, 4, 5, Partitions(partitions))
     assert decode(*transaction_record("t", stored)) == TransactionRecord("t", stored)
 
 
@@ -58,7 +59,7 @@ def test_the_statuses_are_kafkas() -> None:
 def test_the_record_is_kafkas_byte_by_byte() -> None:
     """Version 1, flexible; the tags only if they say something."""
     stored = StoredTransaction(
-        State.ONGOING, 5, 1, 60_000, 300, 200, frozenset({P1, P0}), previous_producer_id=4
+        State.ONGOING, 5, 1, 60_000, 300, 200, Partitions({P1, P0}), previous_producer_id=4
     )
     key, value = transaction_record("tx", stored)
     assert key == b"\x00\x00" + b"\x00\x02tx"
@@ -91,7 +92,7 @@ def test_version_0_is_read() -> None:
         transaction_start_timestamp_ms=4,
     )
     key, _ = tombstone("t")
-    stored = StoredTransaction(State.ONGOING, 1, 2, 3, 5, 4, frozenset({P1}))
+    stored = StoredTransaction(State.ONGOING, 1, 2, 3, 5, 4, Partitions({P1}))
     assert decode(key, encode_versioned(value, 0)) == TransactionRecord("t", stored)
 
 

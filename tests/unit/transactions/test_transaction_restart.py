@@ -1,5 +1,7 @@
 """After a crash: what the partitions show, put together with what the log says."""
 
+from collections.abc import Callable
+
 import pytest
 from tests.unit.transactions.driver import (
     CONFIG,
@@ -14,6 +16,7 @@ from tests.unit.transactions.driver import (
 )
 
 from kafkaesque.transactions.events import State, StoredTransaction
+from kafkaesque.transactions.partitions import Partitions
 from kafkaesque.transactions.transaction import LAST_CLIENT_EPOCH, Transaction
 from kafkaesque.types import Moment
 
@@ -89,6 +92,19 @@ def test_an_ongoing_transaction_gains_partitions_and_keeps_its_age() -> None:
     assert driver.transaction.started_ms == NOW
 
 
+@pytest.mark.parametrize("ask", [Driver.add, Driver.verify])
+def test_a_partition_that_only_its_records_have_shown_is_stored_when_it_is_written_to_again(
+    ask: Callable[..., str],
+) -> None:
+    driver = at_epoch(5)
+    driver.add(P0)
+    driver.transaction.reinstate([P1], MOMENT)
+    assert ask(driver, P0) == "ok"
+    assert ask(driver, P1) == "Ongoing+ok"
+    assert driver.stored().partitions == {P0, P1}
+    assert ask(driver, P1) == "ok"
+
+
 @BOTH
 def test_open_records_of_the_epoch_of_a_decision_are_what_it_is_about(commit: bool) -> None:
     transaction = prepared(commit, bumps=False).transaction
@@ -133,7 +149,7 @@ def test_a_record_of_kafkas_says_how_a_transaction_ended_only_when_it_has() -> N
         TIMEOUT_MS,
         NOW,
         NOW,
-        frozenset({P0}),
+        Partitions({P0}),
         client_transaction_version=2,
     )
     driver = Driver(Transaction.restore("t", CONFIG, stored))

@@ -3,11 +3,12 @@
 from tests.unit.transactions.driver import CONFIG, FIRST_ID, MOMENT, NOW, P0, P1, Driver, at_epoch
 
 from kafkaesque.transactions.events import State, StoredTransaction
+from kafkaesque.transactions.partitions import Partitions
 from kafkaesque.transactions.records import tombstone, transaction_record
 from kafkaesque.transactions.table import TransactionTable
 from kafkaesque.transactions.transaction import LAST_CLIENT_EPOCH
 
-ONGOING = StoredTransaction(State.ONGOING, 7, 1, 60_000, NOW, NOW, frozenset({P0}))
+ONGOING = StoredTransaction(State.ONGOING, 7, 1, 60_000, NOW, NOW, Partitions({P0}))
 EMPTY = StoredTransaction(State.EMPTY, 8, 3, 60_000, NOW)
 
 

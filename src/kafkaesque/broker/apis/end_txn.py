@@ -8,21 +8,24 @@ known as late.
 
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.apis.init_producer_id import fenced_before
-from kafkaesque.errors import ErrorCode
+from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 
 _BUMPS_FROM = 5
 
 
 async def end_txn(ctx: Context, request: EndTxnRequest) -> EndTxnResponse:
-    reply = await ctx.broker.transactions.end(
-        request.transactional_id,
-        request.producer_id,
-        request.producer_epoch,
-        commit=request.committed,
-        bumps=ctx.version >= _BUMPS_FROM,
-        connection=ctx.connection,
-    )
+    try:
+        reply = await ctx.broker.transactions.end(
+            request.transactional_id,
+            request.producer_id,
+            request.producer_epoch,
+            commit=request.committed,
+            bumps=ctx.version >= _BUMPS_FROM,
+            connection=ctx.connection,
+        )
+    except KafkaError as error:
+        return EndTxnResponse(error_code=error.code)
     if reply.error is not ErrorCode.NONE:
         return EndTxnResponse(error_code=fenced_before(2, ctx.version, reply.error))
     return EndTxnResponse(producer_id=reply.producer_id, producer_epoch=reply.producer_epoch)

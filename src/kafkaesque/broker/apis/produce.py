@@ -7,7 +7,8 @@ durable.
 - Batches of compacted topics, and of topics with a codec of their own, may have to be opened first
   (opened_batches.py). What follows on the connection waits for that.
 - A batch of a transaction is let in if its partition is part of the transaction; from version 12 on
-  it becomes so by that (KIP-890).
+  it becomes so by that (KIP-890), at once for all partitions of a request. It is answered when
+  that is on disk, too.
 - Versions 0–2 carry message formats before record batches and are refused with UNSUPPORTED_VERSION.
   They are advertised nevertheless: without them librdkafka silently stops compressing.
 - Version 7 allows zstd (KIP-110), 8 names the records at fault (KIP-467), 13 names topics by id
@@ -15,7 +16,8 @@ durable.
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Generator
+from contextlib import suppress
 from typing import NamedTuple
 
 from kafkaesque.broker.apis.context import Context
@@ -34,6 +36,7 @@ from kafkaesque.protocol.messages.produce import (
 )
 from kafkaesque.records.batch import BatchHeader, read_header
 from kafkaesque.records.compression import Codec
+from kafkaesque.transactions.partitions import Partitions
 
 _ATTRIBUTES = 22
 _TRANSACTIONAL = 0x10
@@ -66,6 +69,9 @@ def produce(
         ctx.alone = True
         _keep_all(ctx, request)
         return _produce_to_many(ctx, request)
+    if _adds(ctx, request) and count > 2:
+        for _ in _add_together(ctx, request):
+            pass
     response = ProduceResponse(
         responses=[
             _append_topic(ctx, request, topic, waiting, later) for topic in request.topic_data
@@ -96,6 +102,8 @@ async def _produce_to_many(ctx: Context, request: ProduceRequest) -> ProduceResp
             answer = PartitionProduceResponse(index=data.index, base_offset=-1)
             answers.append(answer)
             later.append(_Part(topic, data, answer))
+    if _adds(ctx, request):
+        await ctx.broker.slices.run(_add_together(ctx, request))
     return await _produce_in_slices(ctx, request, response, [], later)
 
 
@@ -196,8 +204,9 @@ def _append(
     partition = topic.partition(data.index)
     records = memoryview(data.records or b"")
     _check_request(ctx.version, request.acks, topic, records)
+    added = None
     if len(records) > _ATTRIBUTES and records[_ATTRIBUTES] & _TRANSACTIONAL:
-        _admit(ctx, request, partition, records)
+        added = _admit(ctx, request, partition, records)
     end_offset = partition.log.end_offset
     header = partition.append(records, header)
     if header.base_offset >= end_offset:  # Else it was a retry of what is there.
@@ -211,6 +220,8 @@ def _append(
         answer.log_append_time_ms = header.max_timestamp
     if request.acks == -1 and (future := partition.durable(header.next_offset)):
         waiting.append((answer, future))
+    if added is not None and not topic.config.write_caching:
+        waiting.append((answer, added))
 
 
 def _check_request(version: int, acks: int, topic: Topic, records: memoryview) -> None:
@@ -231,7 +242,7 @@ def _check_request(version: int, acks: int, topic: Topic, records: memoryview) -
 
 def _admit(
     ctx: Context, request: ProduceRequest, partition: Partition, records: memoryview
-) -> None:
+) -> "asyncio.Future[None] | None":
     if request.acks != -1:
         message = f"acks={request.acks}: a transaction needs acks=all"
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, message)
@@ -240,7 +251,7 @@ def _admit(
         raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, message)
     header = read_header(records)
     try:
-        ctx.broker.transactions.admit(
+        return ctx.broker.transactions.admit(
             request.transactional_id,
             header.producer_id,
             header.producer_epoch,
@@ -249,6 +260,31 @@ def _admit(
         )
     except KafkaError as error:
         raise KafkaError(_as_said_by_produce(ctx.version, error.code), error.message) from error
+
+
+def _adds(ctx: Context, request: ProduceRequest) -> bool:
+    """Whether its batches make their partitions part of a transaction."""
+    return request.transactional_id is not None and ctx.version >= _ADDS_FROM and request.acks == -1
+
+
+def _add_together(ctx: Context, request: ProduceRequest) -> Generator[None, None, None]:
+    """Add all partitions that have batches of a transaction, in one go for each producer."""
+    assert request.transactional_id is not None
+    claims: dict[tuple[int, int], dict[str, set[int]]] = {}
+    for data in request.topic_data:
+        for part in data.partition_data:
+            yield
+            with suppress(KafkaError):
+                # As if it were appended: what is refused there is no part of the transaction.
+                topic = ctx.broker.topics.find(data.name, data.topic_id)
+                topic.partition(part.index)
+                header = read_header(part.records or b"")
+                if header.is_transactional and not topic.is_internal:
+                    whose = header.producer_id, header.producer_epoch
+                    claims.setdefault(whose, {}).setdefault(topic.name, set()).add(part.index)
+    for whose, topics in claims.items():
+        partitions = Partitions.by_topic(topics)
+        ctx.broker.transactions.add_together(request.transactional_id, *whose, partitions)
 
 
 def _as_said_by_produce(version: int, error: ErrorCode) -> ErrorCode:
@@ -271,26 +307,30 @@ class _Acknowledgement:
         loop = asyncio.get_running_loop()
         self._response = response
         self._timeout_ms = timeout_ms
-        self._pending = {future: answer for answer, future in waiting}
+        self._pending: dict[asyncio.Future[None], list[PartitionProduceResponse]] = {}
+        for answer, future in waiting:
+            self._pending.setdefault(future, []).append(answer)
         self._timer = loop.call_later(timeout_ms / 1000, self._give_up)
         self.answer: asyncio.Future[ProduceResponse] = loop.create_future()
         for future in self._pending:
             future.add_done_callback(self._flushed)
 
     def _flushed(self, future: "asyncio.Future[None]") -> None:
-        answer = self._pending.pop(future, None)
-        if answer is None:
+        answers = self._pending.pop(future, None)
+        if answers is None:
             return  # It was given up.
         if isinstance(error := future.exception(), KafkaError):
-            _refuse(answer, error)
+            for answer in answers:
+                _refuse(answer, error)
         if not self._pending:
             self._timer.cancel()
             self.answer.set_result(self._response)
 
     def _give_up(self) -> None:
         late = KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"not on disk within {self._timeout_ms} ms")
-        for answer in self._pending.values():
-            _refuse(answer, late)
+        for answers in self._pending.values():
+            for answer in answers:
+                _refuse(answer, late)
         self._pending.clear()
         self.answer.set_result(self._response)
 
