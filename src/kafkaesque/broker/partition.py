@@ -84,7 +84,7 @@ class Partition:
         self.name = name
         self.log = log
         self.config = config
-        self.producers, self._transactions = _restore(log)
+        self.producers, self._transactions = _restore(log, clock())
         self.starts_for_good(log.log_start_offset)
         self.high_watermark = log.end_offset
         self.offline: str | None = None
@@ -327,9 +327,9 @@ class Partition:
                 self.log = await self._disk.run(self._begin)
                 self.log.config = self.config.log_of(self.name)
                 self._begin = None
-            producers, transactions = await self._disk.run(partial(_restore, self.log))
+            restored = await self._disk.run(partial(_restore, self.log, self._clock()))
             if not self.is_closed:
-                self._come_back(producers, transactions)
+                self._come_back(*restored)
 
     def _come_back(self, producers: Producers, transactions: PartitionTransactions) -> None:
         self.producers, self._transactions = producers, transactions
@@ -505,10 +505,12 @@ def check_leader_epoch(epoch: int) -> None:
         raise KafkaError(ErrorCode.UNKNOWN_LEADER_EPOCH)
 
 
-def _restore(log: Log) -> tuple[Producers, PartitionTransactions]:
+def _restore(log: Log, now_ms: int) -> tuple[Producers, PartitionTransactions]:
     """The last snapshot, and the headers of every batch since.
 
     A checkpoint without a snapshot says that there were no producers: nothing before it matters.
+    When a producer sent a batch, nothing tells: its timestamps are the client's to choose. It
+    counts as heard of now, or the retry of a batch that is in the log could come too late.
     """
     offset, producers, transactions = log.recovery_point, Producers(), PartitionTransactions()
     if found := log.latest_snapshot(log.end_offset):
@@ -517,7 +519,7 @@ def _restore(log: Log) -> tuple[Producers, PartitionTransactions]:
         transactions = PartitionTransactions.restore(snapshot, end)
     if offset < log.end_offset:
         for header in log.headers(max(offset, log.log_start_offset)):
-            producers.update(header, header.max_timestamp)
+            producers.update(header, now_ms)
             if not header.is_control:
                 transactions.appended(header, header.max_timestamp)
             elif marker := read_marker(_batch(log, header)):
