@@ -23,6 +23,7 @@ from typing import Protocol
 from kafkaesque.broker.config import TopicConfig
 from kafkaesque.broker.disk import Disk
 from kafkaesque.broker.partition_transactions import OpenTransaction, PartitionTransactions
+from kafkaesque.broker.producer_ids import ProducerIds
 from kafkaesque.broker.producers import Producers
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.log import Flush, Log, Segment, Slice
@@ -78,13 +79,17 @@ class Partition:
         config: TopicConfig,
         disk: Disk,
         clock: Clock,
+        producer_ids: ProducerIds,
         begin: Callable[[], Log] | None = None,
     ) -> None:
         """With `begin`, `log` only stands for one that could not be begun yet: `reopen` tries."""
         self.name = name
         self.log = log
         self.config = config
+        self._clock = clock
+        self._producer_ids = producer_ids
         self.producers, self._transactions = _restore(log, clock())
+        self._tell_found()
         self.starts_for_good(log.log_start_offset)
         self.high_watermark = log.end_offset
         self.offline: str | None = None
@@ -94,7 +99,6 @@ class Partition:
         self.reopened = 0
         """How often it has come back after a failed flush, without what was not durable."""
         self._disk = disk
-        self._clock = clock
         self._begin = begin
         self._flushing: asyncio.Future[float] | None = None
         self._unflushed: deque[tuple[int, asyncio.Future[None]]] = deque()
@@ -134,6 +138,13 @@ class Partition:
         """Whether a transaction of the producer has records here and no end."""
         return self._transactions.is_open(producer_id)
 
+    def forget_producer(self, producer_id: int) -> bool:
+        """Unless it has a transaction open here: whether it is forgotten."""
+        if self._transactions.is_open(producer_id):
+            return False
+        self.producers.forget(producer_id)
+        return True
+
     def append(self, batch: memoryview, header: BatchHeader | None = None) -> BatchHeader:
         """Append one batch as a client sent it, stamped in place; the header says where it went.
 
@@ -156,6 +167,8 @@ class Partition:
         self.log.append(batch, header, now_ms)
         self.producers.update(header, now_ms)
         self._transactions.appended(header, now_ms)
+        if header.producer_id >= 0:
+            self._producer_ids.heard(self, header.producer_id)
         self._appended()
         return header
 
@@ -170,6 +183,7 @@ class Partition:
         # Or, where nobody reads, the ends that are visible would never be forgotten.
         self._transactions.seen_to(self.high_watermark)
         self._transactions.ended(producer_id, marker, header.base_offset)
+        self._producer_ids.heard(self, producer_id)
         self._appended()
         return header.next_offset
 
@@ -332,7 +346,9 @@ class Partition:
                 self._come_back(*restored)
 
     def _come_back(self, producers: Producers, transactions: PartitionTransactions) -> None:
+        self._producer_ids.leave(self, self.producers.ids() - producers.ids())
         self.producers, self._transactions = producers, transactions
+        self._tell_found()
         self.high_watermark = self.log.end_offset
         self._visible_size = self.log.appended_size
         self.reopened += 1
@@ -342,10 +358,17 @@ class Partition:
             self.when_begun()
             self.when_begun = None
 
+    def _tell_found(self) -> None:
+        now_ms = self._clock()
+        for producer in self.producers.describe():
+            silent_ms = now_ms - producer.last_timestamp
+            self._producer_ids.found(self, producer.producer_id, silent_ms)
+
     def close(self) -> None:
         """No more reads or writes: those who wait are told that the partition is gone."""
         self.offline = "closed"
         self.is_closed = True
+        self._producer_ids.leave(self, self.producers.ids())
         self._refuse_unflushed(KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
         self.wake_watchers()
 

@@ -144,11 +144,11 @@ class Producers:
                 _COORDINATOR_EPOCH if producer.has_ended else -1,
             )
 
-    def expire(self, before_ms: int) -> None:
-        """Forget producers that have been silent since before then."""
-        silent = [pid for pid, p in self._producers.items() if p.last_timestamp < before_ms]
-        for producer_id in silent:
-            del self._producers[producer_id]
+    def ids(self) -> set[int]:
+        return set(self._producers)
+
+    def forget(self, producer_id: int) -> None:
+        self._producers.pop(producer_id, None)
 
     def snapshot(self) -> bytes:
         parts = [_COUNT.pack(len(self._producers))]

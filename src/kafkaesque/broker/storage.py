@@ -20,6 +20,7 @@ from uuid import UUID, uuid4
 from kafkaesque.broker.config import TopicConfig
 from kafkaesque.broker.disk import Disk
 from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.producer_ids import ProducerIds
 from kafkaesque.broker.revivals import Revivals
 from kafkaesque.broker.strays import Strays
 from kafkaesque.errors import ErrorCode, KafkaError
@@ -75,13 +76,14 @@ class Storage(Protocol):
 class MemoryStorage:
     """Nothing outlives the process."""
 
-    def __init__(self, disk: Disk, clock: Clock) -> None:
+    def __init__(self, disk: Disk, clock: Clock, producer_ids: ProducerIds) -> None:
         self.cluster_id = new_cluster_id()
         self.path = "memory"
         self.is_durable = False
         self.scanned_bytes = 0
         self._disk = disk
         self._clock = clock
+        self._producer_ids = producer_ids
         self._partitions: set[Partition] = set()
         self.cleaned_offsets: dict[TopicPartition, int] = {}
 
@@ -90,7 +92,7 @@ class MemoryStorage:
 
     def open(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition:
         log = Log.open(MemorySegments(), config.log_of(name))
-        partition = Partition(name, log, config, self._disk, self._clock)
+        partition = Partition(name, log, config, self._disk, self._clock, self._producer_ids)
         self._partitions.add(partition)
         return partition
 
@@ -149,13 +151,16 @@ class MemoryStorage:
 class DiskStorage:
     """Partitions in a data directory."""
 
-    def __init__(self, directory: DataDirectory, disk: Disk, clock: Clock) -> None:
+    def __init__(
+        self, directory: DataDirectory, disk: Disk, clock: Clock, producer_ids: ProducerIds
+    ) -> None:
         self.cluster_id = directory.cluster_id
         self.path = directory.path
         self.is_durable = True
         self._directory = directory
         self._disk = disk
         self._clock = clock
+        self._producer_ids = producer_ids
         self.scanned_bytes = 0
         self._strays = Strays(directory, disk)
         self._on_disk = self._strays.on_disk
@@ -188,7 +193,7 @@ class DiskStorage:
         self._strays.check_free(name)
         try:
             log = self._open(name, topic_id, config)
-            partition = Partition(name, log, config, self._disk, self._clock)
+            partition = Partition(name, log, config, self._disk, self._clock, self._producer_ids)
         except OSError as error:
             message = f"{name} cannot be opened: {error}"
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, message) from error
@@ -219,7 +224,9 @@ class DiskStorage:
             logger.error("%s is offline: %s", name, error.message)
             log = Log.open(MemorySegments(), config.log)
             begin = partial(self._begin, name, topic_id, config)
-            partition = Partition(name, log, config, self._disk, self._clock, begin)
+            partition = Partition(
+                name, log, config, self._disk, self._clock, self._producer_ids, begin
+            )
             partition.offline = error.message
             self._partitions[name] = partition
             return partition
