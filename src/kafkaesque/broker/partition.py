@@ -50,6 +50,7 @@ logger = logging.getLogger(__name__)
 _MAX_UNPACKED = 32
 """How many times max.message.bytes a batch may unpack to."""
 _LEAST_MESSAGE_BYTES = 1 << 20
+_MANY_PARTS = 1000
 
 
 class Watcher(Protocol):
@@ -278,7 +279,10 @@ class Partition:
         async with self._maintenance:
             self.check_online()
             offset = self.log.end_offset
-            snapshot = self.producers.snapshot() + self._transactions.snapshot()
+            parts = [*self.producers.snapshot(), *self._transactions.snapshot()]
+            join = partial(b"".join, parts)
+            # A thread for many: where it copies, a join lets the loop go on.
+            snapshot = join() if len(parts) < _MANY_PARTS else await self._disk.run(join)
             if waiting := self.flushed(offset):
                 await waiting
             checkpoint = self.log.checkpoint((offset, snapshot))

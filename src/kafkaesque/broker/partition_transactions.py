@@ -94,12 +94,13 @@ class PartitionTransactions:
         """Compaction removes the markers at these offsets: nothing is left that they end."""
         self._aborted = [each for each in self._aborted if each.last_offset not in markers]
 
-    def snapshot(self) -> bytes:
+    def snapshot(self) -> list[bytes]:
+        """In parts, as that of the producers."""
         parts = [_COUNT.pack(len(self._open))]
         parts += [_OPEN.pack(*each) for each in self._open.values()]
         parts.append(_COUNT.pack(len(self._aborted)))
         parts += [_ABORTED.pack(*each) for each in self._aborted]
-        return b"".join(parts)
+        return parts
 
     @classmethod
     def restore(cls, snapshot: bytes, position: int = 0) -> "PartitionTransactions":

@@ -8,6 +8,7 @@ from tests.held_disk import settled
 from tests.unit.broker.broker_rig import BrokerRig, run
 
 from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.producers import Producers
 from kafkaesque.errors import KafkaError
 from kafkaesque.records.batch import Record, new_batch
 from kafkaesque.records.control import Marker
@@ -146,5 +147,40 @@ def test_ends_of_transactions_do_not_add_up_where_nobody_reads(tmp_path: Path) -
             if waiting := partition.flushed(partition.append_marker(7, 0, Marker.COMMIT)):
                 await waiting
         assert len(partition._transactions._ending) <= 1
+
+    run(tmp_path, work)
+
+
+def test_a_snapshot_of_many_producers_is_of_the_moment_in_which_it_was_asked_for(
+    tmp_path: Path,
+) -> None:
+    """It is put together beside the loop, while they go on."""
+
+    def batch(producer_id: int, sequence: int) -> memoryview:
+        record = Record(0, 0, None, b"v")
+        return memoryview(
+            new_batch([record], producer_id=producer_id, producer_epoch=0, base_sequence=sequence)
+        )
+
+    async def work(rig: BrokerRig) -> None:
+        partition = (await rig.topic("orders")).partition(0)
+        for producer_id in range(1_000):
+            partition.append(batch(producer_id, 0))
+        await rig.fill(partition, batches=1)
+        producers = list(partition.producers.describe())
+        rig.disk.is_held = True
+        checkpoint = asyncio.ensure_future(partition.checkpoint())
+        await settled()
+        for producer_id in range(500, 1_500):
+            partition.append(batch(producer_id, int(producer_id < 1_000)))
+        rig.disk.let_go()
+        await settled()
+        assert not checkpoint.done()
+        await rig.disk.let_all_go()
+        await checkpoint
+        found = partition.log.latest_snapshot(1_001)
+        assert found is not None
+        assert found[0] == 1_001
+        assert list(Producers.restore(found[1])[0].describe()) == producers
 
     run(tmp_path, work)

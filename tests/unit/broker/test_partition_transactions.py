@@ -108,7 +108,8 @@ def test_a_snapshot_and_the_rest_say_what_the_whole_says(
     whole, later = Ledger(), Ledger()
     for number, (producer_id, step) in enumerate(steps):
         if number == cut:
-            later.transactions = PartitionTransactions.restore(whole.transactions.snapshot())
+            snapshot = b"".join(whole.transactions.snapshot())
+            later.transactions = PartitionTransactions.restore(snapshot)
         for ledger in (whole, later) if number >= cut else (whole,):
             if step in ("write", "plain"):
                 ledger.write(producer_id, step == "write")
@@ -131,7 +132,7 @@ def test_no_reader_of_committed_records_sees_an_open_one(steps: list[tuple[int, 
             ledger.finish(producer_id, Marker[step.upper()])
             opened.pop(producer_id, None)
         assert ledger.stable() == min([ledger.end, *opened.values()])
-        snapshot = ledger.transactions.snapshot()
+        snapshot = b"".join(ledger.transactions.snapshot())
         for visible in range(ledger.end + 1):
             restored = PartitionTransactions.restore(snapshot)
             assert restored.last_stable_offset(visible) <= min([visible, *opened.values()])
