@@ -143,7 +143,7 @@ class Broker:
             directory = DataDirectory.open(files or OsFiles(), str(given.data_dir))
         try:
             config = Config(dict(given.settings))
-            producer_ids = ProducerIds(loop_clock(asyncio.get_running_loop()))
+            producer_ids = ProducerIds(config, loop_clock(asyncio.get_running_loop()))
             storage, compactor = _storage(config, directory, disk, clock, producer_ids, files)
             broker = cls(config, storage, disk, clock, producer_ids, compactor)
             await broker._load()

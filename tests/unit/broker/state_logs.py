@@ -55,7 +55,7 @@ class HeldFiles(FaultyFiles):
 def in_memory(work: Callable[[StateLog, Now], Awaitable[Any]]) -> None:
     async def main() -> None:
         disk, now = Disk(asyncio.get_running_loop()), Now()
-        partition = MemoryStorage(disk, now, ProducerIds(now)).open(
+        partition = MemoryStorage(disk, now, ProducerIds(Config({}), now)).open(
             OFFSETS_PARTITION, TOPIC_ID, CONFIG
         )
         await work(StateLog(partition, now), now)
@@ -74,7 +74,7 @@ def on_disk(
     async def main() -> None:
         disk, now = Disk(asyncio.get_running_loop()), Now()
         directory = DataDirectory.open(files, str(path))
-        storage = DiskStorage(directory, disk, now, ProducerIds(now))
+        storage = DiskStorage(directory, disk, now, ProducerIds(Config({}), now))
         log = StateLog(storage.open(OFFSETS_PARTITION, TOPIC_ID, CONFIG), now)
         try:
             await work(log, files, storage)
