@@ -85,7 +85,9 @@ class World:
             if waiting := partition.flushed(partition.log.end_offset):
                 await waiting
             self.acknowledged = partition.log.flushed_offset
-            partition.producers.expire(self.now_ms - EXPIRES_MS)
+            for producer in partition.producers.describe():
+                if producer.last_timestamp < self.now_ms - EXPIRES_MS:
+                    partition.forget_producer(producer.producer_id)
             await self.broker.storage.checkpoint()
             await self.broker.cleaner.clean()
 

@@ -27,6 +27,7 @@ from kafkaesque.broker.disk import Disk
 from kafkaesque.broker.fetch_sessions import FetchSessions
 from kafkaesque.broker.metadata import Metadata
 from kafkaesque.broker.partition import Watcher
+from kafkaesque.broker.producer_ids import ProducerIds
 from kafkaesque.broker.slices import Slices
 from kafkaesque.broker.state_log import StateLog
 from kafkaesque.broker.storage import DiskStorage, MemoryStorage, Storage
@@ -71,12 +72,13 @@ def _storage(
     directory: DataDirectory | None,
     disk: Disk,
     clock: Clock,
+    producer_ids: ProducerIds,
     files: Files | None,
 ) -> tuple[Storage, Compactor]:
     if directory is None:
-        return MemoryStorage(disk, clock), MemoryCompactor()
+        return MemoryStorage(disk, clock, producer_ids), MemoryCompactor()
     state_topics = METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-    storage = DiskStorage(directory, disk, clock, state_topics)
+    storage = DiskStorage(directory, disk, clock, producer_ids, state_topics)
     runner = FilesInSlices(files) if files else ChildProcess(config["log.cleaner.niceness"])
     return storage, DiskCompactor(storage.path, runner)
 
@@ -85,13 +87,20 @@ class Broker:
     """One node: its topics, groups and producers."""
 
     def __init__(
-        self, config: Config, storage: Storage, disk: Disk, clock: Clock, compactor: Compactor
+        self,
+        config: Config,
+        storage: Storage,
+        disk: Disk,
+        clock: Clock,
+        producer_ids: ProducerIds,
+        compactor: Compactor,
     ) -> None:
         self.config = config
         self.storage = storage
         self.disk = disk
         self.clock = clock
         self.monotonic = loop_clock(asyncio.get_running_loop())
+        self.producer_ids = producer_ids
         self.cluster_id = storage.cluster_id
         self.topics = Topics(storage, config)
         self.cleaner = Cleaner(self.topics, storage, config, compactor, clock, self.monotonic)
@@ -135,9 +144,11 @@ class Broker:
             directory = DataDirectory.open(files or OsFiles(), str(given.data_dir))
         try:
             config = Config(dict(given.settings))
-            storage, compactor = _storage(config, directory, disk, clock, files)
-            broker = cls(config, storage, disk, clock, compactor)
+            producer_ids = ProducerIds(config, loop_clock(asyncio.get_running_loop()))
+            storage, compactor = _storage(config, directory, disk, clock, producer_ids, files)
+            broker = cls(config, storage, disk, clock, producer_ids, compactor)
             await broker._load()
+            producer_ids.sort()
             storage.forget_strangers()
         except (KafkaError, OSError) as error:
             where = "memory"
@@ -272,10 +283,8 @@ class Broker:
         await self.storage.checkpoint_log_starts()
 
     async def _expire_producers(self) -> None:
-        silent_since = self.clock() - self.config["producer.id.expiration.ms"]
-        for topic in self.topics:
-            for partition in topic.partitions:
-                partition.producers.expire(silent_since)
+        silent_ms = self.config["producer.id.expiration.ms"]
+        await self.slices.run(self.producer_ids.expire(silent_ms))
 
     async def _expire_offsets(self) -> None:
         await self.coordinator.expire(self.config["offsets.retention.minutes"] * 60_000)

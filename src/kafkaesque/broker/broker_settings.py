@@ -2,8 +2,8 @@
 start.
 
 `log.*` settings are the defaults that a topic's settings follow. Ours alone: log.cleaner.niceness,
-max.partitions, max.topics, queued.max.request.bytes.per.connection, strict.replication and
-write.caching.default.
+max.partitions, max.producer.ids, max.topics, queued.max.request.bytes.per.connection,
+strict.replication and write.caching.default.
 """
 
 from kafkaesque.broker.settings import (
@@ -330,6 +330,14 @@ BROKER_SETTINGS = table(
             Kind.INT,
             str(DAY_MS),
             "A producer id that is silent for longer is forgotten.",
+            at_least(1),
+            dynamic=True,
+        ),
+        Setting(
+            "max.producer.ids",
+            Kind.INT,
+            "100000",
+            "Most producer ids of all partitions: beyond it the longest silent one is forgotten.",
             at_least(1),
             dynamic=True,
         ),

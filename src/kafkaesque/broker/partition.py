@@ -23,6 +23,7 @@ from typing import Protocol
 from kafkaesque.broker.config import TopicConfig
 from kafkaesque.broker.disk import Disk
 from kafkaesque.broker.partition_transactions import OpenTransaction, PartitionTransactions
+from kafkaesque.broker.producer_ids import ProducerIds
 from kafkaesque.broker.producers import Producers
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.log import Flush, Log, Segment, Slice
@@ -49,6 +50,7 @@ logger = logging.getLogger(__name__)
 _MAX_UNPACKED = 32
 """How many times max.message.bytes a batch may unpack to."""
 _LEAST_MESSAGE_BYTES = 1 << 20
+_MANY_PARTS = 1000
 
 
 class Watcher(Protocol):
@@ -78,13 +80,17 @@ class Partition:
         config: TopicConfig,
         disk: Disk,
         clock: Clock,
+        producer_ids: ProducerIds,
         begin: Callable[[], Log] | None = None,
     ) -> None:
         """With `begin`, `log` only stands for one that could not be begun yet: `reopen` tries."""
         self.name = name
         self.log = log
         self.config = config
-        self.producers, self._transactions = _restore(log)
+        self._clock = clock
+        self._producer_ids = producer_ids
+        self.producers, self._transactions = _restore(log, clock())
+        self._tell_found()
         self.starts_for_good(log.log_start_offset)
         self.high_watermark = log.end_offset
         self.offline: str | None = None
@@ -94,7 +100,6 @@ class Partition:
         self.reopened = 0
         """How often it has come back after a failed flush, without what was not durable."""
         self._disk = disk
-        self._clock = clock
         self._begin = begin
         self._flushing: asyncio.Future[float] | None = None
         self._unflushed: deque[tuple[int, asyncio.Future[None]]] = deque()
@@ -134,6 +139,13 @@ class Partition:
         """Whether a transaction of the producer has records here and no end."""
         return self._transactions.is_open(producer_id)
 
+    def forget_producer(self, producer_id: int) -> bool:
+        """Unless it has a transaction open here: whether it is forgotten."""
+        if self._transactions.is_open(producer_id):
+            return False
+        self.producers.forget(producer_id)
+        return True
+
     def append(self, batch: memoryview, header: BatchHeader | None = None) -> BatchHeader:
         """Append one batch as a client sent it, stamped in place; the header says where it went.
 
@@ -156,6 +168,8 @@ class Partition:
         self.log.append(batch, header, now_ms)
         self.producers.update(header, now_ms)
         self._transactions.appended(header, now_ms)
+        if header.producer_id >= 0:
+            self._producer_ids.heard(self, header.producer_id)
         self._appended()
         return header
 
@@ -170,6 +184,7 @@ class Partition:
         # Or, where nobody reads, the ends that are visible would never be forgotten.
         self._transactions.seen_to(self.high_watermark)
         self._transactions.ended(producer_id, marker, header.base_offset)
+        self._producer_ids.heard(self, producer_id)
         self._appended()
         return header.next_offset
 
@@ -284,7 +299,10 @@ class Partition:
         async with self._maintenance:
             self.check_online()
             offset = self.log.end_offset
-            snapshot = self.producers.snapshot() + self._transactions.snapshot()
+            parts = [*self.producers.snapshot(), *self._transactions.snapshot()]
+            join = partial(b"".join, parts)
+            # A thread for many: where it copies, a join lets the loop go on.
+            snapshot = join() if len(parts) < _MANY_PARTS else await self._disk.run(join)
             if waiting := self.flushed(offset):
                 await waiting
             checkpoint = self.log.checkpoint((offset, snapshot))
@@ -357,12 +375,14 @@ class Partition:
                 self.log = await self._disk.run(self._begin)
                 self.log.config = self.config.log_of(self.name)
                 self._begin = None
-            producers, transactions = await self._disk.run(partial(_restore, self.log))
+            restored = await self._disk.run(partial(_restore, self.log, self._clock()))
             if not self.is_closed:
-                self._come_back(producers, transactions)
+                self._come_back(*restored)
 
     def _come_back(self, producers: Producers, transactions: PartitionTransactions) -> None:
+        self._producer_ids.leave(self, self.producers.ids() - producers.ids())
         self.producers, self._transactions = producers, transactions
+        self._tell_found()
         self.high_watermark = self.log.end_offset
         self._visible_size = self.log.appended_size
         self.reopened += 1
@@ -372,10 +392,17 @@ class Partition:
             self.when_begun()
             self.when_begun = None
 
+    def _tell_found(self) -> None:
+        now_ms = self._clock()
+        for producer in self.producers.describe():
+            silent_ms = now_ms - producer.last_timestamp
+            self._producer_ids.found(self, producer.producer_id, silent_ms)
+
     def close(self) -> None:
         """No more reads or writes: those who wait are told that the partition is gone."""
         self.offline = "closed"
         self.is_closed = True
+        self._producer_ids.leave(self, self.producers.ids())
         self._refuse_unflushed(KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
         self.wake_watchers()
 
@@ -535,10 +562,12 @@ def check_leader_epoch(epoch: int) -> None:
         raise KafkaError(ErrorCode.UNKNOWN_LEADER_EPOCH)
 
 
-def _restore(log: Log) -> tuple[Producers, PartitionTransactions]:
+def _restore(log: Log, now_ms: int) -> tuple[Producers, PartitionTransactions]:
     """The last snapshot, and the headers of every batch since.
 
     A checkpoint without a snapshot says that there were no producers: nothing before it matters.
+    When a producer sent a batch, nothing tells: its timestamps are the client's to choose. It
+    counts as heard of now, or the retry of a batch that is in the log could come too late.
     """
     offset, producers, transactions = log.recovery_point, Producers(), PartitionTransactions()
     if found := log.latest_snapshot(log.end_offset):
@@ -547,7 +576,7 @@ def _restore(log: Log) -> tuple[Producers, PartitionTransactions]:
         transactions = PartitionTransactions.restore(snapshot, end)
     if offset < log.end_offset:
         for header in log.headers(max(offset, log.log_start_offset)):
-            producers.update(header, header.max_timestamp)
+            producers.update(header, now_ms)
             if not header.is_control:
                 transactions.appended(header, header.max_timestamp)
             elif marker := read_marker(_batch(log, header)):

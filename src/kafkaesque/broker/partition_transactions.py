@@ -8,12 +8,14 @@ replay the log from the last snapshot on.
 
 A snapshot: count u32, then per open transaction: producer id i64, epoch i16, first offset i64, time
 i64; count u32, then per aborted one: producer id i64, first offset i64, offset of its marker i64.
+In memory the aborted ones are these bytes, too, in blocks: there may be many of them.
 """
 
 import struct
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from kafkaesque.records.batch import BatchHeader
@@ -23,6 +25,7 @@ from kafkaesque.types import AbortedTransaction
 _COUNT = struct.Struct(">I")
 _OPEN = struct.Struct(">qhqq")
 _ABORTED = struct.Struct(">qqq")
+_BLOCK_SIZE = 128 * _ABORTED.size
 
 
 class OpenTransaction(NamedTuple):
@@ -34,6 +37,76 @@ class OpenTransaction(NamedTuple):
     started_ms: int
 
 
+@dataclass(slots=True)
+class _Block:
+    """Some aborted transactions, packed, in the order of their markers."""
+
+    packed: bytes
+    min_first_offset: int
+    last_offset: int
+
+    def transactions(self) -> Iterator[AbortedTransaction]:
+        return map(AbortedTransaction._make, _ABORTED.iter_unpack(self.packed))
+
+
+class AbortedTransactions:
+    """In the order of their markers. Those that began before an offset can be anywhere after it, as
+    long as they were open: a block is looked into only if one of its transactions began early
+    enough.
+    """
+
+    def __init__(self) -> None:
+        self._blocks: list[_Block] = []
+
+    def __len__(self) -> int:
+        return sum(len(block.packed) for block in self._blocks) // _ABORTED.size
+
+    def add(self, aborted: AbortedTransaction) -> None:
+        packed = _ABORTED.pack(*aborted)
+        if not self._blocks or len(self._blocks[-1].packed) >= _BLOCK_SIZE:
+            self._blocks.append(_Block(packed, aborted.first_offset, aborted.last_offset))
+            return
+        block = self._blocks[-1]
+        block.packed += packed
+        block.min_first_offset = min(block.min_first_offset, aborted.first_offset)
+        block.last_offset = aborted.last_offset
+
+    def between(self, start: int, end: int) -> list[AbortedTransaction]:
+        """Those with a record or their marker in [start, end)."""
+        return [
+            aborted
+            for number in range(self._block_of(start), len(self._blocks))
+            if self._blocks[number].min_first_offset < end
+            for aborted in self._blocks[number].transactions()
+            if aborted.last_offset >= start and aborted.first_offset < end
+        ]
+
+    def forget_before(self, offset: int) -> None:
+        del self._blocks[: self._block_of(offset)]
+        if self._blocks:
+            self._keep(0, lambda aborted: aborted.last_offset >= offset)
+
+    def forget(self, markers: Collection[int]) -> None:
+        for number in sorted({self._block_of(marker) for marker in markers}, reverse=True):
+            if number < len(self._blocks):
+                self._keep(number, lambda aborted: aborted.last_offset not in markers)
+
+    def _keep(self, number: int, is_kept: Callable[[AbortedTransaction], bool]) -> None:
+        kept = list(filter(is_kept, self._blocks[number].transactions()))
+        if kept:
+            self._blocks[number].packed = b"".join(_ABORTED.pack(*aborted) for aborted in kept)
+            self._blocks[number].last_offset = kept[-1].last_offset
+        else:
+            del self._blocks[number]
+
+    def _block_of(self, marker: int) -> int:
+        """The first with a marker at this offset or after it."""
+        return bisect_left(self._blocks, marker, key=lambda block: block.last_offset)
+
+    def snapshot(self) -> list[bytes]:
+        return [_COUNT.pack(len(self)), *(block.packed for block in self._blocks)]
+
+
 class PartitionTransactions:
     def __init__(self) -> None:
         # By producer, in the order in which they began: the first has the lowest offset.
@@ -41,8 +114,7 @@ class PartitionTransactions:
         # First offset and marker of those that have ended, until the marker is visible, in the
         # order of their markers.
         self._ending: deque[tuple[int, int]] = deque()
-        # In the order of their markers.
-        self._aborted: list[AbortedTransaction] = []
+        self._aborted = AbortedTransactions()
 
     def open(self) -> list[OpenTransaction]:
         return list(self._open.values())
@@ -64,7 +136,7 @@ class PartitionTransactions:
             return
         self._ending.append((opened.first_offset, offset))
         if marker is Marker.ABORT:
-            self._aborted.append(AbortedTransaction(producer_id, opened.first_offset, offset))
+            self._aborted.add(AbortedTransaction(producer_id, opened.first_offset, offset))
 
     def seen_to(self, high_watermark: int) -> None:
         """Everything below is visible: markers that are need not be remembered."""
@@ -82,24 +154,21 @@ class PartitionTransactions:
 
     def aborted(self, start: int, end: int) -> list[AbortedTransaction]:
         """Those with a record or their marker in [start, end)."""
-        at = bisect_left(self._aborted, start, key=lambda aborted: aborted.last_offset)
-        return [aborted for aborted in self._aborted[at:] if aborted.first_offset < end]
+        return self._aborted.between(start, end)
 
     def forget_before(self, offset: int) -> None:
         """The log starts there now."""
-        at = bisect_left(self._aborted, offset, key=lambda aborted: aborted.last_offset)
-        del self._aborted[:at]
+        self._aborted.forget_before(offset)
 
     def forget_aborted(self, markers: Collection[int]) -> None:
         """Compaction removes the markers at these offsets: nothing is left that they end."""
-        self._aborted = [each for each in self._aborted if each.last_offset not in markers]
+        self._aborted.forget(markers)
 
-    def snapshot(self) -> bytes:
+    def snapshot(self) -> list[bytes]:
+        """In parts, as that of the producers."""
         parts = [_COUNT.pack(len(self._open))]
         parts += [_OPEN.pack(*each) for each in self._open.values()]
-        parts.append(_COUNT.pack(len(self._aborted)))
-        parts += [_ABORTED.pack(*each) for each in self._aborted]
-        return b"".join(parts)
+        return parts + self._aborted.snapshot()
 
     @classmethod
     def restore(cls, snapshot: bytes, position: int = 0) -> "PartitionTransactions":
@@ -117,6 +186,6 @@ class PartitionTransactions:
         position += _COUNT.size
         for _ in range(count):
             fields = _ABORTED.unpack_from(snapshot, position)
-            transactions._aborted.append(AbortedTransaction(*fields))
+            transactions._aborted.add(AbortedTransaction(*fields))
             position += _ABORTED.size
         return transactions

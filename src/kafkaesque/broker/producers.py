@@ -11,13 +11,12 @@ Pure: partition.py asks `check` before it appends and tells `update` after; at s
 
 A snapshot: count u32, then per producer: id i64, epoch i16, last timestamp i64, batches u8 (its
 highest bit: a transaction has ended here), and per batch: base sequence i32, last sequence i32,
-base offset i64, append time i64 (−1: create time).
+base offset i64, append time i64 (−1: create time). In memory each producer is these bytes, too:
+there may be many of them, and a snapshot is taken every few seconds.
 """
 
 import struct
-from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kafkaesque.errors import ErrorCode, KafkaError
@@ -29,11 +28,12 @@ _COORDINATOR_EPOCH = 0
 _COUNT = struct.Struct(">I")
 _PRODUCER = struct.Struct(">qhqB")
 _BATCH = struct.Struct(">iiqq")
+_SEQUENCES = struct.Struct(">ii")
 _HAS_ENDED = 0x80
+_OLDER_SIZE = (BATCHES_KEPT - 1) * _BATCH.size
 
 
-@dataclass(frozen=True, slots=True)
-class Appended:
+class Appended(NamedTuple):
     """A batch that is in the log: where its records begin, and when the broker stamped it, if it
     did.
     """
@@ -60,20 +60,11 @@ class Described(NamedTuple):
     coordinator_epoch: int
 
 
-@dataclass(slots=True)
-class _Producer:
-    epoch: int
-    last_timestamp: int = 0
-    has_ended: bool = False
-    """A marker has ended a transaction of it here."""
-    batches: deque[Appended] = field(default_factory=lambda: deque(maxlen=BATCHES_KEPT))
-
-
 class Producers:
     """The idempotent producers of one partition."""
 
     def __init__(self) -> None:
-        self._producers: dict[int, _Producer] = {}
+        self._producers: dict[int, bytes] = {}
 
     def __len__(self) -> int:
         return len(self._producers)
@@ -85,83 +76,78 @@ class Producers:
         producer = self._producers.get(header.producer_id)
         if producer is None:
             return None
-        self.check_epoch(header.producer_id, header.producer_epoch)
+        _, epoch, _, _ = _PRODUCER.unpack_from(producer)
+        if header.producer_epoch < epoch:
+            raise _fenced(header.producer_epoch, epoch)
         if header.base_sequence < 0:
             return None
-        if header.producer_epoch > producer.epoch:
-            if header.base_sequence != 0:
-                raise _out_of_order(header, 0)
+        is_new_epoch = header.producer_epoch > epoch
+        expected = 0 if is_new_epoch else _next_sequence(producer)
+        if header.base_sequence == expected:
             return None
-        for batch in producer.batches:
-            if batch.base_sequence == header.base_sequence and (
-                batch.last_sequence == header.last_sequence
-            ):
-                return batch
-        expected = _next_sequence(producer.batches[-1].last_sequence) if producer.batches else 0
-        if header.base_sequence != expected:
-            raise _out_of_order(header, expected)
-        return None
+        if not is_new_epoch:
+            for batch in _batches(producer):
+                if batch[:2] == (header.base_sequence, header.last_sequence):
+                    return batch
+        raise _out_of_order(header, expected)
 
     def check_epoch(self, producer_id: int, epoch: int) -> None:
         producer = self._producers.get(producer_id)
-        if producer is not None and epoch < producer.epoch:
-            message = f"producer epoch {epoch} is behind {producer.epoch}"
-            raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH, message)
+        if producer is not None:
+            _, current, _, _ = _PRODUCER.unpack_from(producer)
+            if epoch < current:
+                raise _fenced(epoch, current)
 
     def update(self, header: BatchHeader, now_ms: int) -> None:
         """Note a batch that has been appended. `header` is the stamped one."""
         if header.producer_id < 0:
             return
-        before = producer = self._producers.get(header.producer_id)
-        if producer is None or producer.epoch != header.producer_epoch:
-            producer = self._producers[header.producer_id] = _Producer(header.producer_epoch)
-            producer.has_ended = before is not None and before.has_ended
-        producer.last_timestamp = now_ms
-        producer.has_ended |= header.is_control
-        if header.base_sequence < 0:
-            return
-        append_time = header.max_timestamp if header.is_log_append_time else -1
-        producer.batches.append(
-            Appended(header.base_sequence, header.last_sequence, header.base_offset, append_time)
-        )
+        has_ended = _HAS_ENDED if header.is_control else 0
+        batches = b""
+        if before := self._producers.get(header.producer_id):
+            _, epoch, _, count = _PRODUCER.unpack_from(before)
+            has_ended |= count & _HAS_ENDED
+            if epoch == header.producer_epoch:
+                batches = before[_PRODUCER.size :]
+        if header.base_sequence >= 0:
+            append_time = header.max_timestamp if header.is_log_append_time else -1
+            batches = batches[-_OLDER_SIZE:] + _BATCH.pack(
+                header.base_sequence, header.last_sequence, header.base_offset, append_time
+            )
+        count = len(batches) // _BATCH.size | has_ended
+        head = _PRODUCER.pack(header.producer_id, header.producer_epoch, now_ms, count)
+        self._producers[header.producer_id] = head + batches
 
     def last_offsets(self) -> dict[int, int]:
         """Where the last batch of each producer ends: it tells the producer's sequence."""
         return {
-            producer_id: producer.batches[-1].last_offset
+            producer_id: last.last_offset
             for producer_id, producer in self._producers.items()
-            if producer.batches
+            if (last := _last_batch(producer))
         }
 
     def describe(self) -> Iterator[Described]:
         """Those that there are now, one by one: they can be many."""
-        for producer_id, producer in list(self._producers.items()):
+        for producer in list(self._producers.values()):
+            producer_id, epoch, last_timestamp, count = _PRODUCER.unpack_from(producer)
+            last = _last_batch(producer)
             yield Described(
                 producer_id,
-                producer.epoch,
-                producer.batches[-1].last_sequence if producer.batches else -1,
-                producer.last_timestamp,
-                _COORDINATOR_EPOCH if producer.has_ended else -1,
+                epoch,
+                last.last_sequence if last else -1,
+                last_timestamp,
+                _COORDINATOR_EPOCH if count & _HAS_ENDED else -1,
             )
 
-    def expire(self, before_ms: int) -> None:
-        """Forget producers that have been silent since before then."""
-        silent = [pid for pid, p in self._producers.items() if p.last_timestamp < before_ms]
-        for producer_id in silent:
-            del self._producers[producer_id]
+    def ids(self) -> set[int]:
+        return set(self._producers)
 
-    def snapshot(self) -> bytes:
-        parts = [_COUNT.pack(len(self._producers))]
-        for producer_id, producer in self._producers.items():
-            count = len(producer.batches) | _HAS_ENDED * producer.has_ended
-            parts.append(
-                _PRODUCER.pack(producer_id, producer.epoch, producer.last_timestamp, count)
-            )
-            parts += [
-                _BATCH.pack(b.base_sequence, b.last_sequence, b.base_offset, b.append_time)
-                for b in producer.batches
-            ]
-        return b"".join(parts)
+    def forget(self, producer_id: int) -> None:
+        self._producers.pop(producer_id, None)
+
+    def snapshot(self) -> list[bytes]:
+        """Those that there are now, in parts: to join them takes longer than to name them."""
+        return [_COUNT.pack(len(self._producers)), *self._producers.values()]
 
     @classmethod
     def restore(cls, snapshot: bytes) -> "tuple[Producers, int]":
@@ -172,18 +158,34 @@ class Producers:
         (count,) = _COUNT.unpack_from(snapshot)
         position = _COUNT.size
         for _ in range(count):
-            producer_id, epoch, timestamp, batches = _PRODUCER.unpack_from(snapshot, position)
-            position += _PRODUCER.size
-            has_ended = bool(batches & _HAS_ENDED)
-            producer = producers._producers[producer_id] = _Producer(epoch, timestamp, has_ended)
-            for _ in range(batches & ~_HAS_ENDED):
-                producer.batches.append(Appended(*_BATCH.unpack_from(snapshot, position)))
-                position += _BATCH.size
+            producer_id, _, _, batches = _PRODUCER.unpack_from(snapshot, position)
+            end = position + _PRODUCER.size + (batches & ~_HAS_ENDED) * _BATCH.size
+            producers._producers[producer_id] = snapshot[position:end]
+            position = end
         return producers, position
 
 
-def _next_sequence(sequence: int) -> int:
-    return 0 if sequence == 0x7FFFFFFF else sequence + 1
+def _batches(producer: bytes) -> Iterator[Appended]:
+    return map(Appended._make, _BATCH.iter_unpack(producer[_PRODUCER.size :]))
+
+
+def _last_batch(producer: bytes) -> Appended | None:
+    if len(producer) == _PRODUCER.size:
+        return None
+    return Appended._make(_BATCH.unpack_from(producer, len(producer) - _BATCH.size))
+
+
+def _next_sequence(producer: bytes) -> int:
+    """Asked for every batch; after the last there is comes 0."""
+    if len(producer) == _PRODUCER.size:
+        return 0
+    last_sequence: int = _SEQUENCES.unpack_from(producer, len(producer) - _BATCH.size)[1]
+    return last_sequence + 1 & 0x7FFFFFFF
+
+
+def _fenced(epoch: int, current: int) -> KafkaError:
+    message = f"producer epoch {epoch} is behind {current}"
+    return KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH, message)
 
 
 def _out_of_order(header: BatchHeader, expected: int) -> KafkaError:

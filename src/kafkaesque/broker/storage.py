@@ -21,6 +21,7 @@ from kafkaesque.broker.config import TopicConfig
 from kafkaesque.broker.disk import Disk
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.per_partition import PerPartition
+from kafkaesque.broker.producer_ids import ProducerIds
 from kafkaesque.broker.removals import Removals
 from kafkaesque.broker.revivals import Revivals
 from kafkaesque.broker.strays import Strays
@@ -76,13 +77,14 @@ class Storage(Protocol):
 class MemoryStorage:
     """Nothing outlives the process."""
 
-    def __init__(self, disk: Disk, clock: Clock) -> None:
+    def __init__(self, disk: Disk, clock: Clock, producer_ids: ProducerIds) -> None:
         self.cluster_id = new_cluster_id()
         self.path = "memory"
         self.is_durable = False
         self.scanned_bytes = 0
         self._disk = disk
         self._clock = clock
+        self._producer_ids = producer_ids
         self._partitions: set[Partition] = set()
         self.cleaned_offsets: dict[TopicPartition, int] = {}
 
@@ -91,7 +93,7 @@ class MemoryStorage:
 
     def open(self, name: TopicPartition, topic_id: UUID, config: TopicConfig) -> Partition:
         log = Log.open(MemorySegments(), config.log_of(name))
-        partition = Partition(name, log, config, self._disk, self._clock)
+        partition = Partition(name, log, config, self._disk, self._clock, self._producer_ids)
         self._partitions.add(partition)
         return partition
 
@@ -151,7 +153,12 @@ class DiskStorage:
     """Partitions in a data directory."""
 
     def __init__(
-        self, directory: DataDirectory, disk: Disk, clock: Clock, state_topics: Sequence[str] = ()
+        self,
+        directory: DataDirectory,
+        disk: Disk,
+        clock: Clock,
+        producer_ids: ProducerIds,
+        state_topics: Sequence[str] = (),
     ) -> None:
         """`state_topics`: see `Revivals`."""
         self.cluster_id = directory.cluster_id
@@ -160,6 +167,7 @@ class DiskStorage:
         self._directory = directory
         self._disk = disk
         self._clock = clock
+        self._producer_ids = producer_ids
         self.scanned_bytes = 0
         self._strays = Strays(directory, disk)
         self._on_disk = self._strays.on_disk
@@ -195,7 +203,7 @@ class DiskStorage:
         self._strays.check_free(name)
         try:
             log = self._open(name, topic_id, config)
-            partition = Partition(name, log, config, self._disk, self._clock)
+            partition = Partition(name, log, config, self._disk, self._clock, self._producer_ids)
         except OSError as error:
             message = f"{name} cannot be opened: {error}"
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, message) from error
@@ -228,7 +236,9 @@ class DiskStorage:
             logger.error("%s is offline: %s", name, error, exc_info=None if is_expected else error)
             log = Log.open(MemorySegments(), config.log)
             begin = partial(self._begin, name, topic_id, config)
-            partition = Partition(name, log, config, self._disk, self._clock, begin)
+            partition = Partition(
+                name, log, config, self._disk, self._clock, self._producer_ids, begin
+            )
             partition.offline = str(error)
             self._partitions[name] = partition
             return partition

@@ -108,7 +108,7 @@ async def _reopen_though_closed(self: Partition) -> None:
         self.log = await self._disk.run(self._begin)
         self.log.config = self.config.log_of(self.name)
         self._begin = None
-    self._come_back(*await self._disk.run(partial(_restore, self.log)))
+    self._come_back(*await self._disk.run(partial(_restore, self.log, self._clock())))
 
 
 _PARTITIONS = (

@@ -11,6 +11,7 @@ from tests.faulty_files import FaultyFiles
 
 from kafkaesque.broker.config import Config
 from kafkaesque.broker.disk import Disk
+from kafkaesque.broker.producer_ids import ProducerIds
 from kafkaesque.broker.state_log import StateLog
 from kafkaesque.broker.storage import DiskStorage, MemoryStorage
 from kafkaesque.broker.topics import OFFSETS_PARTITION
@@ -56,7 +57,9 @@ class HeldFiles(FaultyFiles):
 def in_memory(work: Callable[[StateLog, Now], Awaitable[Any]]) -> None:
     async def main() -> None:
         disk, now = Disk(asyncio.get_running_loop()), Now()
-        partition = MemoryStorage(disk, now).open(OFFSETS_PARTITION, TOPIC_ID, CONFIG)
+        partition = MemoryStorage(disk, now, ProducerIds(Config({}), now)).open(
+            OFFSETS_PARTITION, TOPIC_ID, CONFIG
+        )
         await work(StateLog(partition, now), now)
         disk.close()
 
@@ -72,7 +75,8 @@ def on_disk(
 
     async def main() -> None:
         disk, now = Disk(asyncio.get_running_loop()), Now()
-        storage = DiskStorage(DataDirectory.open(files, str(path)), disk, now)
+        directory = DataDirectory.open(files, str(path))
+        storage = DiskStorage(directory, disk, now, ProducerIds(Config({}), now))
         log = StateLog(storage.open(OFFSETS_PARTITION, TOPIC_ID, CONFIG), now)
         try:
             await work(log, files, storage)

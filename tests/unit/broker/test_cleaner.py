@@ -214,7 +214,7 @@ def test_an_aborted_transaction_is_forgotten_before_its_marker_goes(rig: Rig) ->
         assert len(partition.aborted(0, 2)) == 1
         for _ in range(5):
             rig.now_ms += 48 * HOUR_MS
-            partition.producers.expire(rig.now_ms)
+            partition.forget_producer(5)
             await rig.fill(partition, 10)
             await rig.broker.cleaner.clean()
         assert partition.aborted(0, partition.log.end_offset) == []

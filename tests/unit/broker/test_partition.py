@@ -10,6 +10,7 @@ from tests.held_disk import settled
 from tests.unit.broker.broker_rig import NOW, BrokerRig, run
 
 from kafkaesque.broker.partition import Partition
+from kafkaesque.broker.producers import Producers
 from kafkaesque.errors import KafkaError
 from kafkaesque.records.batch import Record, new_batch
 from kafkaesque.records.control import Marker
@@ -187,3 +188,51 @@ def test_nobody_changes_a_log_that_a_thread_repairs(
         assert (log.log_start_offset, log.end_offset, len(log.sealed)) != (0, 10, 0)
 
     run(tmp_path, work)
+
+
+def _batch_of(producer_id: int, sequence: int) -> memoryview:
+    record = Record(0, 0, None, b"v")
+    return memoryview(
+        new_batch([record], producer_id=producer_id, producer_epoch=0, base_sequence=sequence)
+    )
+
+
+def test_a_snapshot_of_many_producers_is_of_the_moment_in_which_it_was_asked_for(
+    tmp_path: Path,
+) -> None:
+    """It is put together beside the loop, while they go on."""
+
+    async def work(rig: BrokerRig) -> None:
+        partition = (await rig.topic("orders")).partition(0)
+        for producer_id in range(1_000):
+            partition.append(_batch_of(producer_id, 0))
+        await rig.fill(partition, batches=1)
+        producers = list(partition.producers.describe())
+        rig.disk.is_held = True
+        checkpoint = asyncio.ensure_future(partition.checkpoint())
+        await settled()
+        for producer_id in range(500, 1_500):
+            partition.append(_batch_of(producer_id, int(producer_id < 1_000)))
+        rig.disk.let_go()
+        await settled()
+        assert not checkpoint.done()
+        await rig.disk.let_all_go()
+        await checkpoint
+        found = partition.log.latest_snapshot(1_001)
+        assert found is not None
+        assert found[0] == 1_001
+        assert list(Producers.restore(found[1])[0].describe()) == producers
+
+    run(tmp_path, work)
+
+
+def test_made_up_producer_ids_are_bounded_and_who_is_forgotten_may_go_on(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        topic = await rig.topic("orders", 2)
+        for producer_id in range(100):
+            topic.partition(producer_id % 2).append(_batch_of(producer_id, 0))
+        assert [p.producers.ids() for p in topic.partitions] == [{96, 98}, {97, 99}]
+        end = topic.partition(0).log.end_offset
+        assert topic.partition(0).append(_batch_of(0, 1)).base_offset == end
+
+    run(tmp_path, work, max_producer_ids="4")

@@ -1,9 +1,19 @@
 """Which transactions of a partition are open, and how far readers of committed records may see."""
 
+from collections.abc import Iterator
+from itertools import combinations
+from unittest.mock import patch
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkaesque.broker.partition_transactions import PartitionTransactions
+from kafkaesque.broker import partition_transactions
+from kafkaesque.broker.partition_transactions import (
+    AbortedTransactions,
+    PartitionTransactions,
+    _Block,
+)
 from kafkaesque.records.batch import Record, new_batch, read_header
 from kafkaesque.records.control import Marker, new_marker, read_marker
 from kafkaesque.types import AbortedTransaction
@@ -79,6 +89,52 @@ def test_only_what_overlaps_is_named_as_aborted() -> None:
     assert ledger.transactions.aborted(end_of_2 + 1, 100) == []
 
 
+@patch.object(partition_transactions, "_BLOCK_SIZE", 3 * 24)
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.booleans(), st.booleans()), min_size=30, max_size=60),
+    st.integers(0, 20),
+)
+def test_what_is_told_of_aborted_transactions_is_what_a_look_at_all_of_them_finds(
+    steps: list[tuple[int, bool, bool]], start_of_log: int
+) -> None:
+    """However they overlap, over several blocks."""
+    transactions, kept, opened = AbortedTransactions(), list[AbortedTransaction](), dict[int, int]()
+    for offset, (producer_id, ends, _) in enumerate(steps):
+        first = opened.setdefault(producer_id, offset)
+        if ends:
+            kept.append(AbortedTransaction(producer_id, first, offset))
+            transactions.add(kept[-1])
+            del opened[producer_id]
+    removed = {offset for offset, (_, _, goes) in enumerate(steps) if goes}
+    transactions.forget(removed)
+    transactions.forget_before(start_of_log)
+    kept = [t for t in kept if t.last_offset not in removed and t.last_offset >= start_of_log]
+    assert len(transactions) == len(kept)
+    for start, end in combinations(range(len(steps) + 2), 2):
+        expected = [t for t in kept if t.last_offset >= start and t.first_offset < end]
+        assert transactions.between(start, end) == expected
+
+
+def test_a_reader_of_a_few_records_looks_at_a_few_aborted_transactions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    transactions = AbortedTransactions()
+    for first in range(0, 200_000, 2):
+        transactions.add(AbortedTransaction(1, first, first + 1))
+    transactions.add(AbortedTransaction(2, 100_000, 200_000))
+    looked_into: list[_Block] = []
+    look = _Block.transactions
+
+    def counted(block: _Block) -> Iterator[AbortedTransaction]:
+        looked_into.append(block)
+        return look(block)
+
+    monkeypatch.setattr(_Block, "transactions", counted)
+    assert len(transactions.between(0, 100)) == 50
+    assert len(transactions.between(150_000, 150_100)) == 51
+    assert len(looked_into) < 6
+
+
 def test_what_lies_before_the_start_of_the_log_is_forgotten() -> None:
     ledger = Ledger()
     for _ in range(3):
@@ -108,7 +164,8 @@ def test_a_snapshot_and_the_rest_say_what_the_whole_says(
     whole, later = Ledger(), Ledger()
     for number, (producer_id, step) in enumerate(steps):
         if number == cut:
-            later.transactions = PartitionTransactions.restore(whole.transactions.snapshot())
+            snapshot = b"".join(whole.transactions.snapshot())
+            later.transactions = PartitionTransactions.restore(snapshot)
         for ledger in (whole, later) if number >= cut else (whole,):
             if step in ("write", "plain"):
                 ledger.write(producer_id, step == "write")
@@ -131,7 +188,7 @@ def test_no_reader_of_committed_records_sees_an_open_one(steps: list[tuple[int, 
             ledger.finish(producer_id, Marker[step.upper()])
             opened.pop(producer_id, None)
         assert ledger.stable() == min([ledger.end, *opened.values()])
-        snapshot = ledger.transactions.snapshot()
+        snapshot = b"".join(ledger.transactions.snapshot())
         for visible in range(ledger.end + 1):
             restored = PartitionTransactions.restore(snapshot)
             assert restored.last_stable_offset(visible) <= min([visible, *opened.values()])

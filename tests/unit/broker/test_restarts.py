@@ -23,11 +23,12 @@ from kafkaesque.errors import ErrorCode, KafkaError, StartError
 from kafkaesque.groups.offsets import CommittedOffset
 from kafkaesque.log.directory import DataDirectory
 from kafkaesque.log.log import Log
-from kafkaesque.records.batch import Record, new_batch
+from kafkaesque.records.batch import NO_TIMESTAMP, Record, new_batch
 from kafkaesque.records.control import Marker
 from kafkaesque.types import AbortedTransaction, TopicPartition
 
 NOW = 1_700_000_000_000
+DAY_MS = 86_400_000
 
 
 async def _opened(files: ForgettingFiles) -> Broker:
@@ -103,6 +104,54 @@ def test_what_was_aborted_is_known_while_a_kill_can_bring_it_back() -> None:
         assert partition.aborted(0, 2) == []
 
     asyncio.run(story())
+
+
+def _idempotent(timestamp: int) -> memoryview:
+    record = Record(0, timestamp, b"key", b"value")
+    return memoryview(new_batch([record], producer_id=7, producer_epoch=0, base_sequence=0))
+
+
+async def _sent_again(broker: Broker, timestamp: int) -> tuple[int, int]:
+    """Where a retried batch lies, and where the log ends, after a look for silent producers."""
+    partition = broker.topics.named("orders").partition(0)
+    await broker._expire_producers()
+    offset = partition.append(_idempotent(timestamp)).base_offset
+    return offset, partition.log.end_offset
+
+
+@pytest.mark.parametrize("timestamp", [NOW - 2 * DAY_MS, NO_TIMESTAMP])
+def test_a_retry_after_a_kill_is_not_appended_twice_however_old_its_records_are(
+    timestamp: int,
+) -> None:
+    async def story() -> None:
+        files = ForgettingFiles()
+        broker = await _opened(files)
+        partition = (await broker.topics.create(NewTopic("orders", 1))).partition(0)
+        partition.append(_idempotent(timestamp))
+        broker = await _opened(files.kill())
+        assert await _sent_again(broker, timestamp) == (0, 1)
+
+    asyncio.run(story())
+
+
+def test_a_retry_after_a_failed_flush_is_not_appended_twice_however_old_its_records_are(
+    tmp_path: Path,
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        partition = (await rig.topic("orders")).partition(0)
+        partition.append(_idempotent(NOW - 2 * DAY_MS))
+        if waiting := partition.flushed(1):
+            await waiting
+        rig.disk.is_held = True
+        rig.append(partition)
+        rig.disk.let_go(OSError(errno.EIO, "no"))
+        await settled()
+        assert partition.offline is not None
+        await rig.disk.let_all_go()
+        await rig.broker.storage.revive()
+        assert await _sent_again(rig.broker, NOW - 2 * DAY_MS) == (0, 1)
+
+    run(tmp_path, work)
 
 
 @pytest.mark.parametrize("operation", ["names", "is_directory"])
@@ -333,7 +382,7 @@ def test_a_partition_whose_producers_cannot_be_read_at_a_start_is_not_taken_for_
 ) -> None:
     """Its log is open by then."""
 
-    def unreadable(log: Log) -> None:
+    def unreadable(log: Log, now_ms: int) -> None:
         raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "the log cannot be read")
 
     async def work(rig: BrokerRig) -> None:
