@@ -4,7 +4,7 @@ A checkpoint makes the next unclean start short: the index and the producers of 
 has moved are written out, then its recovery point. Segments are unlinked oldest first, each for
 good before the next, so that a power cut never leaves a hole, and only after a snapshot of the
 producers whose records go. What fails for one partition is told and tried again, and stops no
-other.
+other; nor does one whose disk hangs.
 
 Above: topics.py, broker.py. Below: partition.py, log/.
 """
