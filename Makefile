@@ -60,7 +60,7 @@ IN_TWO := -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart=0
 
 # Every part once for real.
 test: $(READY) $(BROWSER)
-	$(BIN)/pytest $(IN_TWO) -m 'not slow and not cluster and not compat and not crash and not fuzz'
+	$(BIN)/pytest $(IN_TWO) --hypothesis-profile=quick -m 'not slow and not cluster and not compat and not crash and not fuzz'
 
 # What CI runs: the slow ones too.
 test-all: $(READY) $(BROWSER)

@@ -26,6 +26,8 @@ settings.register_profile(
     "dev", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("ci", settings.get_profile("dev"), derandomize=True)
+# That of `make test`: what is found by chance is found in `make test-all`.
+settings.register_profile("quick", settings.get_profile("ci"), max_examples=15)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 # Spark's JVMs live for seconds here: what the second compiler would spend on them never comes back.

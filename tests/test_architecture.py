@@ -81,6 +81,9 @@ def test_make_test_leaves_out_what_is_slow_and_nothing_else_that_ci_runs() -> No
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     everything = shlex.split(project["tool"]["pytest"]["ini_options"]["addopts"])[-1]
     makefile = (ROOT / "Makefile").read_text()
-    assert f"$(BIN)/pytest $(IN_TWO) -m 'not slow and {everything}'\n" in makefile
+    assert (
+        f"$(BIN)/pytest $(IN_TWO) --hypothesis-profile=quick -m 'not slow and {everything}'\n"
+        in makefile
+    )
     assert "$(BIN)/pytest $(IN_TWO)\n" in makefile
     assert (ROOT / ".ci" / "run").read_text().endswith("make check\nmake test-all\n")

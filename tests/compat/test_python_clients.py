@@ -10,7 +10,7 @@ from tests.compat.peer import Peer
 from tests.tiers import few
 
 
-@pytest.mark.parametrize("cell", few(list(CELLS), 4))
+@pytest.mark.parametrize("cell", few(list(CELLS), 2))
 @pytest.mark.parametrize("client", PYTHON_CLIENTS, ids=lambda client: client.name)
 def test_python_client_can(peer: Peer, client: ForeignClient, cell: str) -> None:
     CELLS[cell](client, peer)

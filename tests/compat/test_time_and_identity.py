@@ -32,6 +32,8 @@ from kafkaesque.protocol.messages.init_producer_id import (
 )
 from kafkaesque.protocol.messages.produce import ProduceResponse
 
+pytestmark = pytest.mark.slow
+
 TIMEOUT_S = foreign.TIMEOUT_S
 HOUR_MS = 3_600_000
 

@@ -20,6 +20,8 @@ from tests.decoded_ticks import FORMS, tick
 from tests.in_process import InProcessBroker
 from tests.registry_process import RegistryProcess
 
+pytestmark = pytest.mark.slow
+
 AT = "1970-01-01T00:00:00Z"
 
 
@@ -58,7 +60,6 @@ def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_consume_decodes_by_itself(world: World, commands: Commands, topic: str, form: str) -> None:
     value = decoded_ticks.serializer(world.schemas, form)(tick(1), topic)
@@ -108,7 +109,6 @@ def read_by_confluent(world: World, topic: str, count: int) -> list[Any]:
     ]
 
 
-@pytest.mark.slow
 def test_produce_encodes_by_a_file_a_subject_and_an_id(
     world: World,
     commands: Commands,
@@ -131,7 +131,6 @@ def test_produce_encodes_by_a_file_a_subject_and_an_id(
     assert [each["ticker"] for each in found[:2]] == ["AMZN", "GOOG"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("suffix", "text"),
     [
@@ -161,7 +160,6 @@ def test_produce_takes_other_schemas_too(
     assert (done.exit_code, "field price" in done.err) == (1, True)
 
 
-@pytest.mark.slow
 def test_nothing_of_a_bad_line_is_sent(
     world: World,
     commands: Commands,
@@ -197,7 +195,6 @@ def test_keys_have_schemas_of_their_own(
     assert bytes.fromhex(data)[:1] == b"\0"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "code", "says"),
     [
@@ -215,7 +212,6 @@ def test_schemas_that_cannot_be(
     assert says in done.err.replace("\n", " ")
 
 
-@pytest.mark.slow
 def test_a_schema_needs_a_registry(
     commands: Commands, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

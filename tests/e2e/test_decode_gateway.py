@@ -19,6 +19,8 @@ from tests.gateway_process import GatewayProcess
 from tests.in_process import InProcessBroker
 from tests.registry_process import RegistryProcess
 
+pytestmark = pytest.mark.slow
+
 AT = "1970-01-01T00:00:00Z"
 
 
@@ -54,7 +56,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         assert gateway.log == ""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_pages_have_decoded_values_and_filters_see_them(world: World, form: str) -> None:
     topic, values = world.written(form)
@@ -173,7 +174,6 @@ def test_keys_have_schemas_of_their_own(world: World) -> None:
     assert world.client.post(path, json={"key": "AMZN", "value": None}).status_code == 200
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "status", "word"),
     [

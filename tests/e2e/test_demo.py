@@ -15,6 +15,8 @@ from tests.broker_process import COMMAND, BrokerProcess
 
 from kafkaesque.records.murmur2 import partition_for_key
 
+pytestmark = pytest.mark.slow
+
 TOPIC = "stock_json_topic"
 
 
@@ -54,12 +56,10 @@ def test_so_many_ticks_arrive_in_the_partitions_of_their_tickers(broker: BrokerP
         datetime.fromisoformat(str(tick["event_time"]))
 
 
-@pytest.mark.slow
 def test_the_last_tick_ends_it_at_once_however_slow_the_rate(broker: BrokerProcess) -> None:
     assert "sent 1 ticks" in ticks(broker, "-n", 1, "--rate", 0.01).stdout
 
 
-@pytest.mark.slow
 def test_a_seed_makes_the_same_prices_again_in_a_topic_of_choice(broker: BrokerProcess) -> None:
     for topic in ("one", "two"):
         chosen = ("--topic", topic, "--partitions", 1, "--seed", 11)
@@ -70,14 +70,12 @@ def test_a_seed_makes_the_same_prices_again_in_a_topic_of_choice(broker: BrokerP
     assert one == two
 
 
-@pytest.mark.slow
 def test_a_topic_that_is_there_stays_as_it_is(broker: BrokerProcess) -> None:
     foreign.create_topic(broker.bootstrap, TOPIC, partitions=1)
     assert ticks(broker, "-n", 10, "--rate", 1000).returncode == 0
     assert total(broker, partitions=1) == 10
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_with_a_summary_and_all_that_it_counts_is_there(
     broker: BrokerProcess, number: signal.Signals
@@ -93,7 +91,6 @@ def test_a_signal_ends_it_with_a_summary_and_all_that_it_counts_is_there(
     assert summary.startswith(f"sent {total(broker):,} ticks to {TOPIC} in ")
 
 
-@pytest.mark.slow
 def test_a_broker_that_is_killed_and_comes_back_loses_and_repeats_nothing(tmp_path: Path) -> None:
     command = [str(COMMAND), "demo", "ticks", "-n", "3000", "--rate", "600", "--late", "0"]
     with BrokerProcess(tmp_path / "data") as broker:
@@ -119,7 +116,6 @@ def test_a_broker_that_is_killed_and_comes_back_loses_and_repeats_nothing(tmp_pa
     assert times == sorted(set(times))
 
 
-@pytest.mark.slow
 def test_a_terminal_sees_a_line_of_progress(broker: BrokerProcess) -> None:
     leader, follower = pty.openpty()
     try:
@@ -144,7 +140,6 @@ def test_a_terminal_sees_a_line_of_progress(broker: BrokerProcess) -> None:
     assert "\n" not in shown
 
 
-@pytest.mark.slow
 def test_no_broker_is_one_line_of_complaint(broker: BrokerProcess) -> None:
     broker.stop()
     done = ticks(broker)
@@ -153,7 +148,6 @@ def test_no_broker_is_one_line_of_complaint(broker: BrokerProcess) -> None:
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "wrong", [("--tickers", ", "), ("--rate", "0"), ("--out-of-order", "0.6"), ("--late", "2")]
 )

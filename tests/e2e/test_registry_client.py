@@ -17,6 +17,8 @@ from kafkaesque.client.registry import (
 )
 from kafkaesque.client.registry.errors import INVALID_SCHEMA, SUBJECT_NOT_FOUND
 
+pytestmark = pytest.mark.slow
+
 TICK = Schema('{"type":"record","name":"Tick","fields":[{"name":"price","type":"double"}]}')
 WIDER = Schema(
     '{"type":"record","name":"Tick","fields":[{"name":"price","type":"double"},'
@@ -37,7 +39,6 @@ def registry(world: SchemaWorld) -> Iterator[RegistryClient]:
         yield client
 
 
-@pytest.mark.slow
 def test_a_schema_has_an_id_and_a_place(registry: RegistryClient) -> None:
     subject = name("ticks")
     first = registry.register(subject, TICK)

@@ -21,6 +21,8 @@ from tests.registry_clients import (
 from tests.registry_metadata import metadata, rules
 from tests.registry_process import RegistryProcess
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RegistryProcess]:
@@ -28,7 +30,6 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RegistryProce
         yield running
 
 
-@pytest.mark.slow
 @with_both_clients
 async def test_compatibility_is_checked_by_level(client: Client) -> None:
     subject = fresh("compat")

@@ -18,6 +18,8 @@ from tests.typing_user import typing_user
 
 from kafkaesque.cli.main import main
 
+pytestmark = pytest.mark.slow
+
 TICK = {
     "type": "record",
     "name": "Tick",
@@ -73,7 +75,6 @@ def two_versions(commands: SchemaCommands, subject: str, directory: Path) -> Non
     commands.succeed("register", subject, "--file", newer)
 
 
-@pytest.mark.slow
 def test_what_is_registered_is_what_confluents_client_finds(
     commands: SchemaCommands, theirs: SchemaRegistryClient, subject: str, tmp_path: Path
 ) -> None:
@@ -86,7 +87,6 @@ def test_what_is_registered_is_what_confluents_client_finds(
     assert (again["version"], again["id"]) == (1, found.schema_id)
 
 
-@pytest.mark.slow
 def test_a_type_that_is_not_avro_and_what_comes_from_stdin(
     commands: SchemaCommands, theirs: SchemaRegistryClient, registry: RegistryProcess, subject: str
 ) -> None:
@@ -101,7 +101,6 @@ def test_a_type_that_is_not_avro_and_what_comes_from_stdin(
     assert commands.succeed("get", subject, "--serialized").out.startswith("C")
 
 
-@pytest.mark.slow
 def test_a_schema_may_refer_to_another(
     commands: SchemaCommands, theirs: SchemaRegistryClient, subject: str, tmp_path: Path
 ) -> None:
@@ -148,7 +147,6 @@ def test_subjects_are_listed_with_what_holds(
     assert commands.succeed("list", "nothing-begins-so").rows[1:] == []
 
 
-@pytest.mark.slow
 def test_a_schema_is_got_by_place_id_and_guid(
     commands: SchemaCommands, subject: str, tmp_path: Path
 ) -> None:
@@ -167,7 +165,6 @@ def test_a_schema_is_got_by_place_id_and_guid(
     assert "kafkaesque schema list" in commands.complain("get", "no-such-subject")
 
 
-@pytest.mark.slow
 def test_a_terminal_is_shown_readable_json_and_asked_before_a_deletion(
     commands: SchemaCommands, registry: RegistryProcess, subject: str, tmp_path: Path
 ) -> None:
@@ -184,7 +181,6 @@ def test_a_terminal_is_shown_readable_json_and_asked_before_a_deletion(
     assert commands.succeed("list", subject).rows[1][1] == "1-2"
 
 
-@pytest.mark.slow
 def test_deleted_softly_and_for_good(
     commands: SchemaCommands, theirs: SchemaRegistryClient, subject: str, tmp_path: Path
 ) -> None:
@@ -223,7 +219,6 @@ def test_a_check_says_every_reason_and_ends_with_1(
     assert "kafkaesque schema diff" in said
 
 
-@pytest.mark.slow
 def test_a_diff_shows_fields_lines_and_both_verdicts(
     commands: SchemaCommands, subject: str, tmp_path: Path
 ) -> None:
@@ -273,7 +268,6 @@ def test_json_schemas_are_compared_by_field_and_protobuf_by_line(
     assert "PROTOBUF and the other AVRO" in commands.succeed("diff", messages, "--file", mixed).out
 
 
-@pytest.mark.slow
 def test_levels_and_modes_are_shown_set_and_taken_away(
     commands: SchemaCommands, theirs: SchemaRegistryClient, subject: str, tmp_path: Path
 ) -> None:
@@ -299,7 +293,6 @@ def test_levels_and_modes_are_shown_set_and_taken_away(
     commands.succeed("register", subject, "--file", newer)
 
 
-@pytest.mark.slow
 def test_subjects_are_completed(
     commands: SchemaCommands, registry: RegistryProcess, tmp_path: Path
 ) -> None:

@@ -18,6 +18,8 @@ from kafkaesque import App, Consumer, Event, Producer, Table
 from kafkaesque.client.registry import RegistryAwayError, RegistryClient, RegistryError, Schema
 from kafkaesque.client.serde import DecodeEventError
 
+pytestmark = pytest.mark.slow
+
 TICK = {
     "type": "record",
     "name": "Tick",
@@ -78,7 +80,6 @@ def test_values_come_back_in_every_form(world: SchemaWorld, form: str, schema: A
     assert read(world, topic, value=form) == [VALUE, None, VALUE]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("form", ["avro", "json"])
 def test_models_come_back_as_what_they_are(world: SchemaWorld, form: str) -> None:
     topic = world.topic()
@@ -87,7 +88,6 @@ def test_models_come_back_as_what_they_are(world: SchemaWorld, form: str) -> Non
     assert read(world, topic, value=form, schema=Tick) == [tick, Tick(symbol="A", price=1)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("form", "schema", "words"),
     [
@@ -111,7 +111,6 @@ def test_what_does_not_fit_names_field_and_subject_and_is_not_sent(
     assert read(world, topic, value="bytes") == []
 
 
-@pytest.mark.slow
 def test_a_model_that_was_changed_into_what_it_may_not_be(world: SchemaWorld) -> None:
     topic, tick = world.topic(), Tick(symbol="A", price=1)
     tick.price = -1
@@ -119,7 +118,6 @@ def test_a_model_that_was_changed_into_what_it_may_not_be(world: SchemaWorld) ->
         send(world, topic, tick, value="json", schema=Tick)
 
 
-@pytest.mark.slow
 def test_keys_have_schemas_too(world: SchemaWorld, registry: RegistryClient) -> None:
     topic = world.topic()
     send(world, topic, VALUE, value="avro", schema=TICK, key="avro", key_schema='"string"')
@@ -140,7 +138,6 @@ def test_the_subject_may_be_another(world: SchemaWorld, registry: RegistryClient
     assert "Tick" in registry.subjects()
 
 
-@pytest.mark.slow
 def test_ids_and_latest_register_nothing(world: SchemaWorld, registry: RegistryClient) -> None:
     topic = world.topic()
     place = registry.register(name("elsewhere"), Schema(TICK_JSON_TEXT, "JSON"))
@@ -156,7 +153,6 @@ def test_ids_and_latest_register_nothing(world: SchemaWorld, registry: RegistryC
 TICK_JSON_TEXT = Schema(str(TICK_JSON).replace("'", '"').replace("False", "false"), "JSON").text
 
 
-@pytest.mark.slow
 def test_without_registering_the_schema_must_be_there(
     world: SchemaWorld, registry: RegistryClient, tmp_path: Path
 ) -> None:
@@ -170,7 +166,6 @@ def test_without_registering_the_schema_must_be_there(
     assert read(world, topic, value="protobuf") == [VALUE]
 
 
-@pytest.mark.slow
 def test_a_schema_that_does_not_go_with_the_last_is_refused(world: SchemaWorld) -> None:
     topic = world.topic()
     send(world, topic, VALUE, value="avro", schema=TICK)
@@ -179,7 +174,6 @@ def test_a_schema_that_does_not_go_with_the_last_is_refused(world: SchemaWorld) 
         send(world, topic, VALUE, value="avro", schema=other)
 
 
-@pytest.mark.slow
 def test_a_reader_has_its_own_schema(world: SchemaWorld) -> None:
     topic = world.topic()
     send(world, topic, VALUE, value="avro", schema=TICK)
@@ -188,7 +182,6 @@ def test_a_reader_has_its_own_schema(world: SchemaWorld) -> None:
     assert read(world, topic, value="avro", schema=reader) == [{"price": 3.5, "note": "none"}]
 
 
-@pytest.mark.slow
 def test_older_and_newer_records_of_a_model(world: SchemaWorld) -> None:
     topic = world.topic()
     send(world, topic, VALUE, value="avro", schema=TICK)
@@ -203,7 +196,6 @@ def test_older_and_newer_records_of_a_model(world: SchemaWorld) -> None:
 NOTE = {"name": "note", "type": ["null", "string"], "default": None}
 
 
-@pytest.mark.slow
 def test_what_cannot_be_decoded_is_an_error_in_its_place(world: SchemaWorld) -> None:
     topic = world.topic()
     produce(world.bootstrap, topic, [b"plain", b"\0\0\x7f\xff\xffx"])
@@ -235,7 +227,6 @@ def with_a_bad_event(world: SchemaWorld) -> str:
     return topic
 
 
-@pytest.mark.slow
 def test_a_consumers_dead_letters(world: SchemaWorld) -> None:
     topic = with_a_bad_event(world)
     dead = f"{topic}.dead"
@@ -243,7 +234,6 @@ def test_a_consumers_dead_letters(world: SchemaWorld) -> None:
     check_letters(world, dead, topic)
 
 
-@pytest.mark.slow
 def test_an_awaiting_consumers_dead_letters(world: SchemaWorld) -> None:
     topic = with_a_bad_event(world)
 
@@ -258,7 +248,6 @@ def test_an_awaiting_consumers_dead_letters(world: SchemaWorld) -> None:
     check_letters(world, f"{topic}.dead", topic)
 
 
-@pytest.mark.slow
 def test_a_program_that_awaits(world: SchemaWorld) -> None:
     topic = world.topic()
 
@@ -273,7 +262,6 @@ def test_a_program_that_awaits(world: SchemaWorld) -> None:
     assert asyncio.run(main()) == ["A", "B", "B"]
 
 
-@pytest.mark.slow
 def test_a_table_of_models(world: SchemaWorld) -> None:
     topic = world.topic()
     send(world, topic, Tick(symbol="A", price=1), value="avro", schema=Tick)
@@ -281,7 +269,6 @@ def test_a_table_of_models(world: SchemaWorld) -> None:
         assert dict(table) == {"k": Tick(symbol="A", price=1)}
 
 
-@pytest.mark.slow
 def test_handlers_are_given_models_and_what_is_none_is_a_dead_letter(world: SchemaWorld) -> None:
     topic = with_a_bad_event(world)
     app = App(world.bootstrap, registry=world.url)
@@ -297,7 +284,6 @@ def test_handlers_are_given_models_and_what_is_none_is_a_dead_letter(world: Sche
     check_letters(world, f"{topic}.dead", topic)
 
 
-@pytest.mark.slow
 def test_a_registry_that_is_away_is_waited_for(world: SchemaWorld, tmp_path: Path) -> None:
     topic = world.topic()
     send(world, topic, VALUE, value="avro", schema=TICK)

@@ -21,11 +21,12 @@ from tests.wire.requests import fetch
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.fetch import FetchResponse
 
+pytestmark = pytest.mark.slow
+
 TIMEOUT_S = foreign.TIMEOUT_S
 CLEAN_MARKER = ".kafka_cleanshutdown"
 
 
-@pytest.mark.slow
 def test_a_second_broker_on_the_same_directory_is_refused(broker: BrokerProcess) -> None:
     said = _refused("--port", "0", "--data-dir", str(broker.data_dir))
     assert str(broker.data_dir) in said
@@ -34,7 +35,6 @@ def test_a_second_broker_on_the_same_directory_is_refused(broker: BrokerProcess)
     assert foreign.produce(broker.bootstrap, "still-works", ["v"]) == [0]
 
 
-@pytest.mark.slow
 def test_a_port_in_use_is_refused_and_leaves_the_directory_as_it_was(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path / "data") as broker:
         foreign.produce(broker.bootstrap, "kept", ["v"])
@@ -48,7 +48,6 @@ def test_a_port_in_use_is_refused_and_leaves_the_directory_as_it_was(tmp_path: P
         assert foreign.values(foreign.read(broker.bootstrap, "kept", 1)) == [b"v"]
 
 
-@pytest.mark.slow
 def test_a_directory_of_a_newer_format_is_refused_untouched(tmp_path: Path) -> None:
     meta = _stopped_data_directory(tmp_path) / "meta.properties"
     newer = meta.read_text().replace("kafkaesque.format=1", "kafkaesque.format=2")
@@ -60,7 +59,6 @@ def test_a_directory_of_a_newer_format_is_refused_untouched(tmp_path: Path) -> N
     assert _content(tmp_path / "data") == before
 
 
-@pytest.mark.slow
 def test_a_directory_of_apache_kafka_is_refused_untouched(tmp_path: Path) -> None:
     meta = _stopped_data_directory(tmp_path) / "meta.properties"
     meta.write_text(meta.read_text().replace("kafkaesque.format=1\n", ""))
@@ -71,7 +69,6 @@ def test_a_directory_of_apache_kafka_is_refused_untouched(tmp_path: Path) -> Non
     assert _content(tmp_path / "data") == before
 
 
-@pytest.mark.slow
 def test_a_directory_of_something_else_is_refused_untouched(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("precious")
     said = _refused("--port", "0", "--data-dir", str(tmp_path))
@@ -80,7 +77,6 @@ def test_a_directory_of_something_else_is_refused_untouched(tmp_path: Path) -> N
     assert (tmp_path / "thesis.txt").read_text() == "precious"
 
 
-@pytest.mark.slow
 def test_a_file_in_place_of_the_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("")
     said = _refused("--port", "0", "--data-dir", str(tmp_path / "data"))
@@ -88,7 +84,6 @@ def test_a_file_in_place_of_the_directory_is_refused(tmp_path: Path) -> None:
     assert "--data-dir" in said
 
 
-@pytest.mark.slow
 def test_a_log_that_cannot_be_read_is_named_and_the_others_are_served(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path / "data") as broker:
         for topic in ("bad", "good"):
@@ -105,7 +100,6 @@ def test_a_log_that_cannot_be_read_is_named_and_the_others_are_served(tmp_path: 
         assert code == ErrorCode.KAFKA_STORAGE_ERROR
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -124,7 +118,6 @@ def test_a_setting_that_cannot_be_is_refused_before_anything_is_made(
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_it_cleanly(tmp_path: Path, number: signal.Signals) -> None:
     with BrokerProcess(tmp_path / "data") as broker:
@@ -137,7 +130,6 @@ def test_a_signal_stops_it_cleanly(tmp_path: Path, number: signal.Signals) -> No
         assert foreign.values(foreign.read(broker.bootstrap, "kept", 2)) == [b"a", b"b"]
 
 
-@pytest.mark.slow
 def test_it_stops_cleanly_while_a_client_waits_for_records(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path / "data") as broker:
         topic = foreign.create_topic(broker.bootstrap)
@@ -149,7 +141,6 @@ def test_it_stops_cleanly_while_a_client_waits_for_records(tmp_path: Path) -> No
         assert (broker.data_dir / CLEAN_MARKER).exists()
 
 
-@pytest.mark.slow
 def test_it_stops_cleanly_in_the_middle_of_a_checkpoint(tmp_path: Path) -> None:
     files = FaultyFiles()
     settings = {"log.flush.offset.checkpoint.interval.ms": "10"}
@@ -198,7 +189,6 @@ def test_nothing_acknowledged_is_lost_when_it_stops_under_load(tmp_path: Path) -
         assert {offset: there[offset] for offset in writer.acknowledged} == writer.acknowledged
 
 
-@pytest.mark.slow
 def test_after_a_clean_stop_nothing_is_scanned_and_after_a_kill_only_what_is_new(
     tmp_path: Path,
 ) -> None:
@@ -253,7 +243,6 @@ def _read_at_start(data_dir: Path, topic: str) -> int:
     return read
 
 
-@pytest.mark.slow
 def test_who_connects_at_the_moment_of_its_end_is_let_go() -> None:
     """A connection that were forgotten would be complained of when the loop closes."""
     for _ in range(300):

@@ -15,6 +15,8 @@ from kafkaesque.client.record import Record
 from kafkaesque.client.tail import Tail
 from kafkaesque.types import TopicPartition
 
+pytestmark = pytest.mark.slow
+
 
 class Heard:
     """What a tail has said so far."""
@@ -44,7 +46,6 @@ def tailing(broker: BrokerProcess, topic: str, last: int) -> Iterator[tuple[Tail
         tail.join(foreign.TIMEOUT_S)
 
 
-@pytest.mark.slow
 def test_the_last_records_of_all_partitions_come_in_the_order_of_time(
     broker: BrokerProcess,
 ) -> None:
@@ -58,7 +59,6 @@ def test_the_last_records_of_all_partitions_come_in_the_order_of_time(
         foreign.until(lambda: heard.values[-1] == b"g")
 
 
-@pytest.mark.slow
 def test_from_now_on_nothing_old_comes(broker: BrokerProcess) -> None:
     topic = foreign.create_topic(broker.bootstrap)
     foreign.produce(broker.bootstrap, topic, ["old"])
@@ -72,7 +72,6 @@ def test_from_now_on_nothing_old_comes(broker: BrokerProcess) -> None:
         assert set(heard.values) == {b"new"}
 
 
-@pytest.mark.slow
 def test_a_stopped_tail_says_nothing_more_and_leaves_no_group(broker: BrokerProcess) -> None:
     topic = foreign.create_topic(broker.bootstrap)
     foreign.produce(broker.bootstrap, topic, ["a"])
@@ -93,7 +92,6 @@ def test_a_topic_that_is_not_there_is_a_problem_and_is_not_made(broker: BrokerPr
     assert "nothing" not in foreign.admin(broker.bootstrap).list_topics().topics
 
 
-@pytest.mark.slow
 def test_a_broker_that_is_away_is_waited_for(broker: BrokerProcess) -> None:
     topic = foreign.create_topic(broker.bootstrap)
     foreign.produce(broker.bootstrap, topic, ["before"])

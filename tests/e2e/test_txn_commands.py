@@ -17,6 +17,8 @@ from kafkaesque.client.transaction import Transaction
 from kafkaesque.client.transactions import Transactions
 from kafkaesque.testing import Kafka
 
+pytestmark = pytest.mark.slow
+
 MINUTE_MS = 60_000
 
 
@@ -37,7 +39,6 @@ def described(commands: Commands, transactional_id: str) -> dict[str, object]:
     return told
 
 
-@pytest.mark.slow
 def test_ids_are_listed_with_their_states_and_ages(commands: Commands, orders: str) -> None:
     heads = ["TRANSACTIONAL-ID", "COORDINATOR", "PRODUCER-ID", "STATE", "AGE"]
     assert commands.succeed("txn", "list").rows == [heads]
@@ -61,7 +62,6 @@ def test_ids_are_listed_with_their_states_and_ages(commands: Commands, orders: s
     assert (told[1]["age_ms"], told[1]["start_timestamp"]) == (None, None)
 
 
-@pytest.mark.slow
 def test_ids_are_listed_by_state_producer_and_age(commands: Commands, orders: str) -> None:
     def listed(*options: object) -> list[str]:
         rows = commands.succeed("txn", "list", *options).rows
@@ -82,7 +82,6 @@ def test_ids_are_listed_by_state_producer_and_age(commands: Commands, orders: st
         assert listed("--older-than", "0s", "-s", "ongoing") == ["copier-1"]
 
 
-@pytest.mark.slow
 def test_a_description_shows_producer_timeout_age_and_partitions(
     commands: Commands, orders: str
 ) -> None:
@@ -108,7 +107,6 @@ def test_a_description_shows_producer_timeout_age_and_partitions(
     assert (str(told["producer_id"]), str(told["producer_epoch"])) == (rows[2][1], rows[3][1])
 
 
-@pytest.mark.slow
 def test_what_has_ended_has_no_age_and_no_partitions(commands: Commands, orders: str) -> None:
     with open_transaction(commands.bootstrap, "copier", orders) as producer:
         producer.commit_transaction(foreign.TIMEOUT_S)
@@ -130,7 +128,6 @@ def test_an_id_that_is_not_there_does_not_hide_the_others(commands: Commands, or
     )
 
 
-@pytest.mark.slow
 def test_an_abort_ends_the_transaction_and_fences_its_producer(
     commands: Commands, orders: str
 ) -> None:
@@ -148,7 +145,6 @@ def test_an_abort_ends_the_transaction_and_fences_its_producer(
     assert record.value() == b"after it"
 
 
-@pytest.mark.slow
 def test_the_next_producer_of_an_aborted_id_goes_on(commands: Commands, orders: str) -> None:
     with open_transaction(commands.bootstrap, "copier", orders):
         commands.succeed("txn", "abort", "copier", "--no-confirm")
@@ -158,7 +154,6 @@ def test_the_next_producer_of_an_aborted_id_goes_on(commands: Commands, orders: 
     assert record.value() == b"written in a transaction"
 
 
-@pytest.mark.slow
 def test_aborts_are_reported_one_by_one(commands: Commands, orders: str) -> None:
     with (
         open_transaction(commands.bootstrap, "open", orders),
@@ -189,7 +184,6 @@ def test_nothing_is_aborted_where_nobody_can_be_asked(commands: Commands, orders
     assert told.endswith("there is no terminal to ask at: give --no-confirm\n")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "exit_code", "state"), [("y", 0, "Empty"), ("n", 1, "Ongoing")])
 def test_at_a_terminal_it_shows_what_it_would_do_and_asks(
     commands: Commands, orders: str, answer: str, exit_code: int, state: str
@@ -224,7 +218,6 @@ def connected(bootstrap: str) -> Transactions:
     return Transactions.of(Admin.connect(Connection(brokers=(Address(host, int(port)),))))
 
 
-@pytest.mark.slow
 def test_producers_show_where_a_transaction_is_open_and_whose_it_is(
     commands: Commands, orders: str
 ) -> None:
@@ -247,7 +240,6 @@ def test_producers_show_where_a_transaction_is_open_and_whose_it_is(
     ]
 
 
-@pytest.mark.slow
 def test_a_topic_or_a_partition_without_producers_is_told_from_one_that_is_not_there(
     commands: Commands, orders: str
 ) -> None:
@@ -262,7 +254,6 @@ def test_a_cluster_without_these_apis_is_said_to_be_one(capfd: pytest.CaptureFix
     assert f"{bootstrap} knows no ListTransactions of version 0: " in told
 
 
-@pytest.mark.slow
 def test_an_abort_waits_for_a_coordinator_that_is_busy(
     kafka: Kafka, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,13 +7,14 @@ from importlib.metadata import version
 
 import pytest
 from tests.command_tree import EVERYTHING
+from tests.tiers import few
 from tests.unit.cli.conftest import Result
 
 HEAVY = {"asyncio", "confluent_kafka", "fastapi", "kafkaesque.broker", "nicegui", "rich", "yaml"}
 TAUGHT = [name.split()[1:] for name in EVERYTHING if name != "kafkaesque"]
 
 
-@pytest.mark.parametrize("command", TAUGHT, ids=" ".join)
+@pytest.mark.parametrize("command", few(TAUGHT, 15), ids=" ".join)
 def test_help_teaches_with_an_example(run: Callable[..., Result], command: list[str]) -> None:
     for option in ("--help", "-h"):
         result = run(*command, option)

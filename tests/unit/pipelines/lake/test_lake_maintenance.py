@@ -18,6 +18,8 @@ from kafkaesque.pipelines.lake import files
 from kafkaesque.pipelines.lake.committing import written_of
 from kafkaesque.pipelines.lake.maintenance import Report, Upkeep, maintain
 
+pytestmark = pytest.mark.slow
+
 ALL = Upkeep(keep_snapshots=1, snapshots_older_ms=0, orphans_older_ms=3_600_000)
 
 
