@@ -18,6 +18,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.avro_changes import pairs
 from tests.avro_schemas import branch_name, data_of, named_types, schemas
+from tests.tiers import examples
 
 from kafkaesque.registry.avro import AvroSchema, incompatibilities, parse
 from kafkaesque.registry.schema_text import InvalidSchemaError
@@ -55,7 +56,7 @@ def test_texts_come_back(schema: Any) -> None:
         assert incompatibilities(again, parsed_once) == incompatibilities(parsed_once, again) == []
 
 
-@settings(max_examples=250)
+@settings(max_examples=examples(250))
 @given(PAIRS)
 def test_the_avro_package_agrees(texts: tuple[str, str]) -> None:
     # It does not put aliases into the namespace of their type, and it takes the first of several
@@ -72,7 +73,7 @@ def test_the_avro_package_agrees(texts: tuple[str, str]) -> None:
     assert is_compatible == (not incompatibilities(reader, writer))
 
 
-@settings(max_examples=250)
+@settings(max_examples=examples(250))
 @given(PAIRS, st.data())
 def test_a_reader_that_is_compatible_decodes_what_was_written(
     texts: tuple[str, str], data: st.DataObject
@@ -84,7 +85,7 @@ def test_a_reader_that_is_compatible_decodes_what_was_written(
         decode(texts, data.draw(data_of(json.loads(texts[1]))))
 
 
-@settings(max_examples=250)
+@settings(max_examples=examples(250))
 @given(PAIRS)
 def test_a_reader_that_is_not_compatible_fails_on_some_datum(texts: tuple[str, str]) -> None:
     # fastavro takes aliases in any namespace, and the last of several fields that match.

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.crash.forgetting import ForgettingFiles
+from tests.tiers import examples
 from tests.unit.log.compacting import (
     all_batches,
     all_records,
@@ -324,7 +325,7 @@ steps = st.lists(
     segment_bytes=st.sampled_from([300, 900, 4000]),
     retention_ms=st.sampled_from([0, 500]),
 )
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_a_compacted_log_reads_like_the_one_that_was_not(
     store: str, steps: list[Step], segment_bytes: int, retention_ms: int
 ) -> None:

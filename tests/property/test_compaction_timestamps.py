@@ -12,6 +12,7 @@ from aiokafka.record.default_records import DefaultRecordBatch as ForeignBatch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.crash.forgetting import ForgettingFiles
+from tests.tiers import examples
 from tests.unit.log.compacting import all_batches, all_records, compact_anywhere, rules, table
 from tests.unit.log.logs import NOW, flush, new_disk, open_log
 
@@ -132,7 +133,7 @@ def check(log: Log, appended: dict[int, Record]) -> None:
     more=st.lists(batches, max_size=3),
     retention_ms=retentions,
 )
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_any_timestamp_and_any_retention_can_be_compacted(
     store: str, wanted: list[NewBatch], more: list[NewBatch], retention_ms: int
 ) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.tiers import examples
 
 from kafkaesque import ConsumerGroup, Kafkaesque
 from kafkaesque.event import Event
@@ -71,7 +72,7 @@ class Story:
 
 
 @given(STEPS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_every_event_is_handed_out_once_and_in_its_order(steps: list[Any]) -> None:
     k = Kafkaesque(partitions=2)
     try:

@@ -5,6 +5,7 @@ told with its own matches, so that a client that is cut off after any of them ha
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.tiers import examples
 
 from kafkaesque.gateway.fanout.backlog import Backlog, Missed
 from kafkaesque.gateway.fanout.delivery import Delivery
@@ -15,7 +16,7 @@ matches = st.tuples(st.just("match"), st.integers(0, 1), st.integers(1, 5), st.i
 takes = st.tuples(st.just("take"), st.integers(1, 300), st.just(0), st.just(0))
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     st.lists(matches | matches | takes, min_size=20, max_size=60),
     st.booleans(),

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.tiers import examples
 
 from kafkaesque.client.filters import FilterError, PredicateIndex, Subject, parse
 from kafkaesque.client.filters.grammar import tree
@@ -226,7 +227,7 @@ def naive_path(path: tuple[str | int, ...], value: bytes | None) -> Any:
 
 
 @given(st.lists(FILTERS, min_size=1, max_size=12), st.lists(RECORDS, min_size=1, max_size=8))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_index_equals_predicates_equal_the_naive_reading(
     texts: list[str], records: list[Record]
 ) -> None:
@@ -251,7 +252,7 @@ def test_index_equals_predicates_equal_the_naive_reading(
 
 
 @given(FILTERS)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_the_normal_text_reads_back(text: str) -> None:
     predicate = parse(text)
     again = parse(str(predicate))
@@ -276,7 +277,7 @@ def refusal(text: str) -> FilterError | None:
 
 
 @given(GARBAGE | CUT_SHORT)
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 def test_garbage_is_refused_with_a_place_and_nothing_else(text: str) -> None:
     refused = refusal(text)
     if refused is not None:
@@ -344,7 +345,7 @@ SQL_OBJECTS = st.fixed_dictionaries(
 
 
 @given(st.recursive(SQL_ATOMS, sql_joined, max_leaves=6), st.lists(SQL_OBJECTS, max_size=10))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_sqlite_agrees(said: tuple[str, str, list[Any]], objects: list[dict[str, Any]]) -> None:
     text, sql, parameters = said
     predicate = parse(text)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from tests.tiers import examples
 from tests.unit.groups.driver import SESSION_MS, Driver, subscription
 
 from kafkaesque.errors import ErrorCode
@@ -400,6 +401,6 @@ class GroupWalk(RuleBasedStateMachine):
 
 
 GroupWalk.TestCase.settings = settings(
-    max_examples=60, stateful_step_count=60, deadline=None, print_blob=True
+    max_examples=examples(60), stateful_step_count=60, deadline=None, print_blob=True
 )
 test_a_group_keeps_its_promises_on_random_walks = GroupWalk.TestCase

@@ -11,6 +11,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.json_schemas import Narrowing, documents, judge, narrowings, pairs, small_pair
+from tests.tiers import examples
 
 from kafkaesque.registry.jsonschema import incompatibilities, parse
 from kafkaesque.registry.schema_text import InvalidSchemaError
@@ -29,7 +30,7 @@ def check(writer: Any, reader: Any, seed: int) -> None:
             assert takes(document), (writer, reader, document)
 
 
-@settings(SLOW, max_examples=100)
+@settings(SLOW, max_examples=examples(100))
 @given(pair=pairs(), seed=st.integers(0, 1000))
 def test_what_is_compatible_takes_every_document(pair: tuple[Any, Any], seed: int) -> None:
     check(*pair, seed)
@@ -42,7 +43,7 @@ def test_small_schemas_that_are_compatible_take_every_document(start: int) -> No
         check(*small_pair(seed), seed)
 
 
-@settings(SLOW, max_examples=100)
+@settings(SLOW, max_examples=examples(100))
 @given(pair=pairs())
 def test_a_schema_reads_what_it_wrote(pair: tuple[Any, Any]) -> None:
     for schema in pair:
@@ -53,7 +54,7 @@ def test_a_schema_reads_what_it_wrote(pair: tuple[Any, Any]) -> None:
         assert incompatibilities(parsed, again) == []
 
 
-@settings(SLOW, max_examples=100)
+@settings(SLOW, max_examples=examples(100))
 @given(change=narrowings())
 def test_what_takes_less_is_told_by_kind_and_has_a_witness(change: Narrowing) -> None:
     told = incompatibilities(parse(json.dumps(change.reader)), parse(json.dumps(change.writer)))
@@ -62,7 +63,7 @@ def test_what_takes_less_is_told_by_kind_and_has_a_witness(change: Narrowing) ->
     assert not judge(change.reader).is_valid(change.refused)
 
 
-@settings(SLOW, max_examples=100)
+@settings(SLOW, max_examples=examples(100))
 @given(change=narrowings())
 def test_what_takes_more_is_compatible(change: Narrowing) -> None:
     told = incompatibilities(parse(json.dumps(change.writer)), parse(json.dumps(change.reader)))

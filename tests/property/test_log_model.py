@@ -20,6 +20,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from tests.crash.forgetting import ForgettingFiles
+from tests.tiers import examples
 
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.disk import DiskSegments
@@ -284,13 +285,13 @@ class ForgettingLogMachine(DiskLogMachine):
 
 
 @pytest.mark.parametrize(
-    ("machine", "examples"),
+    ("machine", "most"),
     [(MemoryLogMachine, 100), (ForgettingLogMachine, 200), (RealLogMachine, 40)],
     ids=["memory", "forgetting disk", "real disk"],
 )
-def test_a_log_reads_like_a_list(machine: type[LogMachine], examples: int) -> None:
+def test_a_log_reads_like_a_list(machine: type[LogMachine], most: int) -> None:
     limits = settings(
-        max_examples=examples,
+        max_examples=examples(most),
         stateful_step_count=40,
         deadline=None,
         suppress_health_check=list(HealthCheck),

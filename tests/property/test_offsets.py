@@ -13,6 +13,7 @@ from uuid import UUID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from tests.tiers import examples
 from tests.unit.groups import logs
 
 from kafkaesque.groups.committed import Offsets, Staged
@@ -191,7 +192,9 @@ class Coordinator(RuleBasedStateMachine):
 
 
 TestCoordinator = Coordinator.TestCase
-TestCoordinator.settings = settings(max_examples=300, stateful_step_count=25, deadline=None)
+TestCoordinator.settings = settings(
+    max_examples=examples(300), stateful_step_count=25, deadline=None
+)
 
 
 VALUES = st.builds(

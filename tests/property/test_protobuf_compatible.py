@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.proto_data import faithful, message_class, samples
 from tests.proto_schemas import SchemaModel, pairs
 from tests.proto_tools import buf_agreement
+from tests.tiers import examples
 
 from kafkaesque.registry.protobuf import ProtobufSchema, incompatibilities, parse
 from kafkaesque.registry.schema_text import InvalidSchemaError
@@ -37,7 +38,7 @@ def parsed_pair(pair: tuple[SchemaModel, SchemaModel]) -> tuple[ProtobufSchema, 
 
 
 @given(pairs(), st.integers(0, 2**32))
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_what_is_compatible_reads_what_was_written(
     pair: tuple[SchemaModel, SchemaModel], seed: int
 ) -> None:
@@ -52,7 +53,7 @@ def test_what_is_compatible_reads_what_was_written(
 
 
 @given(pairs(changes=1), st.integers(0, 2**32))
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_what_is_incompatible_has_a_witness(
     pair: tuple[SchemaModel, SchemaModel], seed: int
 ) -> None:

@@ -10,6 +10,7 @@ from aiokafka.record.default_records import DefaultRecordBatch as AiokafkaBatch
 from aiokafka.record.default_records import DefaultRecordBatchBuilder as AiokafkaBuilder
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.tiers import examples
 
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.records.batch import (
@@ -122,7 +123,7 @@ FOREIGN = [
 
 
 @pytest.mark.parametrize(("codec", "builder", "reader"), FOREIGN)
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(written=batch_contents(), producer=st.tuples(INT64, st.integers(0, 2**15 - 1), INT32))
 def test_we_read_what_another_client_built(
     codec: Codec, builder: Any, reader: Any, written: list[Record], producer: tuple[int, int, int]
@@ -146,7 +147,7 @@ def test_we_read_what_another_client_built(
 
 
 @pytest.mark.parametrize(("codec", "builder", "reader"), FOREIGN)
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(written=batch_contents(base_offset=70))
 def test_another_client_reads_what_we_built(
     codec: Codec, builder: Any, reader: Any, written: list[Record]

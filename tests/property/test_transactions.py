@@ -11,6 +11,7 @@ from itertools import count
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from tests.tiers import examples
 from tests.unit.transactions.driver import CONFIG, TIMEOUT_MS
 from tests.unit.transactions.world import ID, PARTITIONS, Data, World
 
@@ -278,6 +279,6 @@ class TransactionWalk(RuleBasedStateMachine):
 
 
 TransactionWalk.TestCase.settings = settings(
-    max_examples=200, stateful_step_count=40, deadline=None, print_blob=True
+    max_examples=examples(200), stateful_step_count=40, deadline=None, print_blob=True
 )
 test_transactions_keep_their_promises_on_random_walks = TransactionWalk.TestCase
