@@ -329,6 +329,8 @@ class World:
         deadline = max(self.loop.time(), self._last_fault()) + _BACK_SECONDS
         looker = Looker("looker", self)
         while True:
+            # Markers may also come while it looks: it has seen them, or not.
+            ending = self._ending()
             try:
                 found = await looker.look(self._groups())
                 break
@@ -337,9 +339,10 @@ class World:
                     self.fail(f"{_BACK_SECONDS} s after the last fault: {error}")
                     return None
                 await asyncio.sleep(0.5)
-        for problem in self._problems(found, at_rest):
+        ending |= self._ending()
+        for problem in self._problems(found, ending, at_rest):
             self.fail(problem)
-        self._settle(found)
+        self._settle(found, ending)
         return found
 
     def _groups(self) -> list[str]:
@@ -350,13 +353,13 @@ class World:
     def _last_fault(self) -> float:
         return max((fault.until for fault in self.plan.faults), default=0.0)
 
-    def _problems(self, found: Found, at_rest: bool) -> list[str]:
+    def _problems(self, found: Found, ending: set[str], at_rest: bool) -> list[str]:
         problems = [*self.records.problems, *self.topics.check(found.topics)]
         for key, log in found.logs.items():
             traits = self.topics.traits(key[0])
             problems += self.records.check(key, log, traits, self.transactions.may_be_aborted)
         present = {topic_id for topic_id, _ in found.topics.topics.values()}
-        problems += self.offsets.check(found.offsets, present, self._ending())
+        problems += self.offsets.check(found.offsets, present, ending)
         for commit, offset in found.offsets.items():
             self.transactions.committed_by_offsets(commit, offset)
         if at_rest:
@@ -376,11 +379,11 @@ class World:
                     readable[label] = offset >= log.start
         return readable
 
-    def _settle(self, found: Found) -> None:
+    def _settle(self, found: Found, ending: set[str]) -> None:
         self.topics.settle(found.topics)
         for key, log in found.logs.items():
             self.records.settle(key, log, self.topics.traits(key[0]))
-        self.offsets.settle(found.offsets, self._ending())
+        self.offsets.settle(found.offsets, ending)
 
     def _ending(self) -> set[str]:
         """Whose transaction is decided, with markers that the disk has refused so far."""

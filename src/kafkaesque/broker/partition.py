@@ -393,10 +393,7 @@ class Partition:
             self.when_begun = None
 
     def _tell_found(self) -> None:
-        now_ms = self._clock()
-        for producer in self.producers.describe():
-            silent_ms = now_ms - producer.last_timestamp
-            self._producer_ids.found(self, producer.producer_id, silent_ms)
+        self._producer_ids.found(self, self.producers.silent_ms(self._clock()))
 
     def close(self) -> None:
         """No more reads or writes: those who wait are told that the partition is gone."""

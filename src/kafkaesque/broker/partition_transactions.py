@@ -87,6 +87,7 @@ class AbortedTransactions:
             self._keep(0, lambda aborted: aborted.last_offset >= offset)
 
     def forget(self, markers: Collection[int]) -> None:
+        markers = frozenset(markers)
         for number in sorted({self._block_of(marker) for marker in markers}, reverse=True):
             if number < len(self._blocks):
                 self._keep(number, lambda aborted: aborted.last_offset not in markers)

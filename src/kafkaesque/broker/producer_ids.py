@@ -60,10 +60,15 @@ class ProducerIds:
         else:
             self._make_room()
 
-    def found(self, partition: Partition, producer_id: int, silent_ms: int) -> None:
-        """It was restored. If this process has heard of it, that counts."""
-        period = _Period(self._monotonic() - max(silent_ms, 0))
-        self._heard.setdefault((partition, producer_id), period)
+    def found(self, partition: Partition, silent_ms: Iterable[tuple[int, int]]) -> None:
+        """They were restored, and how long each was silent. Of whom this process has heard, that
+        counts.
+        """
+        now_ms, periods = self._monotonic(), {}
+        for producer_id, ago_ms in silent_ms:
+            if ago_ms not in periods:
+                periods[ago_ms] = _Period(now_ms - max(ago_ms, 0))
+            self._heard.setdefault((partition, producer_id), periods[ago_ms])
 
     def sort(self) -> None:
         """After a start has found those of all partitions."""

@@ -139,6 +139,11 @@ class Producers:
                 _COORDINATOR_EPOCH if count & _HAS_ENDED else -1,
             )
 
+    def silent_ms(self, now_ms: int) -> Iterator[tuple[int, int]]:
+        """Each producer, and how long ago it was heard of."""
+        for producer_id, producer in self._producers.items():
+            yield producer_id, now_ms - _PRODUCER.unpack_from(producer)[2]
+
     def ids(self) -> set[int]:
         return set(self._producers)
 

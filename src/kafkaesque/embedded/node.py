@@ -209,12 +209,16 @@ class Node:
         generation: int = -1,
     ) -> None:
         """Commit where a group goes on reading, as OffsetCommit does."""
+        partitions = [self.find(*name) for name in offsets]
         coordinator = self.broker.coordinator
         reply = coordinator.future()
         coordinator.ask(group, CheckCommit(reply, generation, member))
         if error := cast(Reply, await reply).error:
             message = f"{group} has members that read for it: its offsets are theirs to commit"
             raise KafkaError(error, message if not member else "")
+        # Deleted meanwhile: a topic that is made anew under the name must not begin there.
+        if any(partition.is_closed for partition in partitions):
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         now_ms = self.broker.clock()
         await coordinator.commit(
             group,

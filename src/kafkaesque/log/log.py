@@ -334,11 +334,13 @@ class Log:
         """A job after which recovery need not look below the flushed offset of now.
 
         One at a time: one that was not ended counts as failed. Let it end before a truncation.
-        `snapshot` is (offset, bytes) of the broker's producer state, written with it.
+        `snapshot` is (offset, bytes) of the broker's producer state, written with it. What was
+        appended since it was taken has to be looked at, though it be flushed.
         """
         if not self._durable or (snapshot is None and self.recovery_point == self.flushed_offset):
             return None
-        return self._store.checkpoint(self.flushed_offset, snapshot)
+        offset = self.flushed_offset if snapshot is None else min(snapshot[0], self.flushed_offset)
+        return self._store.checkpoint(offset, snapshot)
 
     def end_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Its `run` has returned. Its offset may now be written as the recovery point."""

@@ -236,3 +236,29 @@ def test_made_up_producer_ids_are_bounded_and_who_is_forgotten_may_go_on(tmp_pat
         assert topic.partition(0).append(_batch_of(0, 1)).base_offset == end
 
     run(tmp_path, work, max_producer_ids="4")
+
+
+def test_producers_are_saved_up_to_the_recovery_point(tmp_path: Path) -> None:
+    """What is appended while a checkpoint waits is flushed with the rest, and not in its snapshot:
+    its headers are needed, until the next one.
+    """
+
+    async def work(rig: BrokerRig) -> None:
+        partition = (await rig.topic("orders")).partition(0)
+        rig.disk.is_held = True
+        partition.append(_batch_of(7, 0))
+        await settled()
+        partition.append(_batch_of(7, 1))
+        checkpoint = asyncio.ensure_future(rig.broker.storage.checkpoint())
+        await settled()
+        partition.append(_batch_of(7, 2))
+        await rig.disk.let_all_go()
+        await checkpoint
+        partition.delete_records(-1)
+        await rig.broker.storage.checkpoint_log_starts()
+        await rig.reopen()
+        partition = rig.broker.topics.named("orders").partition(0)
+        assert partition.append(_batch_of(7, 2)).base_offset == 2
+        assert partition.append(_batch_of(7, 3)).base_offset == 3
+
+    run(tmp_path, work)

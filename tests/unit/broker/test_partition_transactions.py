@@ -144,6 +144,21 @@ def test_what_lies_before_the_start_of_the_log_is_forgotten() -> None:
     assert ledger.transactions.aborted(0, 100) == [AbortedTransaction(1, 6, 8)]
 
 
+class LookedThrough(list[int]):
+    """A list that is asked whether it has something is looked through."""
+
+    def __contains__(self, value: object) -> bool:
+        raise AssertionError("looked through for each transaction")
+
+
+def test_many_are_forgotten_in_one_go() -> None:
+    aborted = AbortedTransactions()
+    for marker in range(1_000):
+        aborted.add(AbortedTransaction(1, marker, marker))
+    aborted.forget(LookedThrough(range(990)))
+    assert [each.last_offset for each in aborted.between(0, 1_000)] == [*range(990, 1_000)]
+
+
 def test_a_marker_for_nothing_changes_nothing() -> None:
     ledger = Ledger()
     ledger.finish(9, Marker.ABORT)

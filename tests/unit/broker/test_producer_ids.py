@@ -90,9 +90,9 @@ def test_who_has_to_be_remembered_begins_anew() -> None:
 def test_what_several_partitions_restore_is_forgotten_by_age() -> None:
     clock, a, b = Clock(), Partition(), Partition()
     ids = new_ids(clock)
-    ids.found(a, 1, silent_ms=-50)
-    ids.found(a, 2, silent_ms=70)
-    ids.found(b, 3, silent_ms=90)
+    ids.found(a, [(1, -50)])
+    ids.found(a, [(2, 70)])
+    ids.found(b, [(3, 90)])
     ids.sort()
     assert expire(ids, silent_ms=80) == 1
     assert b.forgotten == [3]
@@ -103,7 +103,7 @@ def test_what_several_partitions_restore_is_forgotten_by_age() -> None:
 def test_what_this_process_has_heard_counts_for_more_than_a_snapshot() -> None:
     ids, a = new_ids(Clock()), Partition()
     ids.heard(a, 7)
-    ids.found(a, 7, silent_ms=1_000)
+    ids.found(a, [(7, 1_000)])
     assert expire(ids, silent_ms=10) == 0
 
 
@@ -151,8 +151,8 @@ def test_a_new_id_among_many_open_transactions_looks_at_few() -> None:
 def test_a_partition_that_goes_while_others_are_forgotten_takes_its_own_with_it() -> None:
     clock, a, b = Clock(), Partition(), Partition()
     ids = new_ids(clock)
-    ids.found(a, 1, silent_ms=10)
-    ids.found(b, 2, silent_ms=10)
+    ids.found(a, [(1, 10)])
+    ids.found(b, [(2, 10)])
     expiring = ids.expire(silent_ms=5)
     next(expiring)
     ids.leave(b, {2})
