@@ -14,6 +14,8 @@ from tests.broker_process import COMMAND
 from tests.commands import Commands
 from tests.in_process import InProcessBroker
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "handlers" / "app.py"
 HEAD = "from kafkaesque.client.app import App\napp = App()\n"
 HANDLER = '@app.handle("{topic}", group="g")\ndef handle(event): pass\n'
@@ -71,7 +73,6 @@ def test_a_check_says_what_would_run(commands: Commands) -> None:
     assert done.out == "right:app is ready: handle (topic orders, group g)\n"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_with_everything_committed(
     bootstrap: str, tmp_path: Path, number: signal.Signals
@@ -89,7 +90,6 @@ def test_a_signal_ends_it_with_everything_committed(
     assert foreign.committed(bootstrap, group, topic).offset == 20
 
 
-@pytest.mark.slow
 def test_a_second_signal_does_not_wait_for_handlers(bootstrap: str, tmp_path: Path) -> None:
     topic, group = foreign.create_topic(bootstrap), foreign.name("group")
     foreign.produce(bootstrap, topic, [b"x"])

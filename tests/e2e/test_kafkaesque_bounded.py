@@ -11,8 +11,9 @@ from tests import foreign
 from kafkaesque import KafkaError, Kafkaesque
 from kafkaesque.embedded.events import OffsetOutOfRangeError
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_offset_12_is_still_12_when_the_first_10_have_gone() -> None:
     k = Kafkaesque(max_events=20, drop=10)
     k.extend("t", range(20))
@@ -31,7 +32,6 @@ def test_without_a_number_half_of_them_drop() -> None:
     k.close()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["x.csv", "x.sqlite"])
 @pytest.mark.parametrize("directory", [None, "data"])
 def test_what_falls_off_is_given_back_as_rows(
@@ -77,7 +77,6 @@ def test_a_second_topic_in_one_csv_is_refused_before_anything_is_put(tmp_path: P
     k.close()
 
 
-@pytest.mark.slow
 def test_with_topic_in_the_name_there_is_a_csv_for_each(tmp_path: Path) -> None:
     k = Kafkaesque(max_events=2, drop=2, stale=tmp_path / "{topic}.csv")
     for topic in ("a", "b"):
@@ -140,7 +139,6 @@ def test_two_topics_with_one_csv_are_refused_at_the_start_and_left_as_they_were(
     k.close()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("directory", [None, "data"])
 @pytest.mark.parametrize("acks", [0, 1, "all"])
 def test_what_kafka_clients_produce_is_bounded_too(
@@ -157,7 +155,6 @@ def test_what_kafka_clients_produce_is_bounded_too(
         assert (oldest.offset(), oldest.value()) == (k.earliest("t")[0], b"v80")
 
 
-@pytest.mark.slow
 def test_a_clients_topic_without_a_place_on_the_shelf_is_not_bounded(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -193,7 +190,6 @@ def _producer(bootstrap: str) -> Any:
     )
 
 
-@pytest.mark.slow
 def test_rows_can_be_read_while_others_are_written(tmp_path: Path) -> None:
     k = Kafkaesque(max_events=4, drop=2, stale=tmp_path / "x.csv")
     k.put("t", "🚋" * 500)
@@ -232,7 +228,6 @@ def test_a_group_goes_on_with_what_there_is_when_its_next_event_has_gone() -> No
     k.close()
 
 
-@pytest.mark.slow
 def test_errors_of_a_bounded_topic_are_those_of_any(tmp_path: Path) -> None:
     k = Kafkaesque(max_events=2, drop=1, stale=tmp_path / "x.csv")
     k.extend("t", range(5))

@@ -17,6 +17,8 @@ from tests import foreign
 from kafkaesque import Kafkaesque
 from kafkaesque.errors import StartError
 
+pytestmark = pytest.mark.slow
+
 FORGOTTEN = """
 import sys
 from kafkaesque import Kafkaesque
@@ -142,7 +144,6 @@ def test_a_topic_or_group_keeps_it_open() -> None:
     topic._kafkaesque.close()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("directory", ["", "data"])
 def test_a_program_that_never_closes_it_ends_and_leaves_clean_data(
     tmp_path: Path, directory: str
@@ -159,7 +160,6 @@ def test_a_program_that_never_closes_it_ends_and_leaves_clean_data(
         k.close()
 
 
-@pytest.mark.slow
 def test_every_put_that_returned_is_there_after_a_kill(tmp_path: Path) -> None:
     data, stale = tmp_path / "data", tmp_path / "x.csv"
     n = 0

@@ -12,6 +12,8 @@ from tests import foreign
 from kafkaesque import ConsumerGroup, Kafkaesque
 from kafkaesque.groups.events import Leave, Leaving
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def k() -> Iterator[Kafkaesque]:
@@ -53,7 +55,6 @@ def _drain(group: ConsumerGroup, consumer: str) -> list[Any]:
     return values
 
 
-@pytest.mark.slow
 def test_both_get_a_share_and_leaving_hands_it_over(k: Kafkaesque) -> None:
     group = k.group("g", ["t"])
     group.join("here")
@@ -78,7 +79,6 @@ def test_both_get_a_share_and_leaving_hands_it_over(k: Kafkaesque) -> None:
     assert sorted(seen + reader.values + _drain(group, "here")) == list(range(140))
 
 
-@pytest.mark.slow
 def test_who_leaves_here_hands_over_to_a_client(k: Kafkaesque) -> None:
     k.extend("t", range(60), key=str)
     group = k.group("g", ["t"])

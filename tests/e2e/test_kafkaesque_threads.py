@@ -15,6 +15,8 @@ from tests import foreign
 
 from kafkaesque import KafkaError, Kafkaesque
 
+pytestmark = pytest.mark.slow
+
 PRODUCER = """
 import sys
 from confluent_kafka import Producer
@@ -86,7 +88,6 @@ def test_threads_that_make_the_same_topic_at_once_make_one() -> None:
     k.close()
 
 
-@pytest.mark.slow
 def test_four_processes_and_four_threads_put_at_once(tmp_path: Path) -> None:
     count = 3000
     with Kafkaesque(tmp_path / "data", partitions=3) as k:
@@ -105,7 +106,6 @@ def test_four_processes_and_four_threads_put_at_once(tmp_path: Path) -> None:
         _check_each_once_and_in_order(k, expected)
 
 
-@pytest.mark.slow
 def test_readers_never_see_a_gap_while_others_write() -> None:
     k = Kafkaesque(max_events=50, drop=10)
     k.put("t", 0)

@@ -9,6 +9,8 @@ import pytest
 from tests import foreign
 from tests.broker_process import COMMAND, free_port
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def running(*args: str) -> Iterator[str]:
@@ -38,7 +40,6 @@ def test_advertise_names_what_clients_are_told() -> None:
         assert foreign.advertised(f"127.0.0.1:{port}") == f"localhost:{port}"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2"])
 def test_a_broker_on_all_addresses_tells_the_one_that_was_reached(address: str) -> None:
     port = free_port()
@@ -46,7 +47,6 @@ def test_a_broker_on_all_addresses_tells_the_one_that_was_reached(address: str) 
         assert foreign.advertised(f"{address}:{port}") == f"{address}:{port}"
 
 
-@pytest.mark.slow
 def test_a_broker_in_memory_serves_like_one_on_disk() -> None:
     port = free_port()
     with running("--memory", "--port", str(port)) as line:

@@ -29,6 +29,8 @@ from tests.registry_clients import (
 from tests.registry_metadata import metadata, rules
 from tests.registry_process import RegistryProcess
 
+pytestmark = pytest.mark.slow
+
 WEIRD = ("a/b", "a:b", "with space", "größe-値-🦀", "a%2Fb", "a?b&c=d#e", "+", "..", "a//b/")
 """Names that are hard on paths."""
 
@@ -39,7 +41,6 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RegistryProce
         yield running
 
 
-@pytest.mark.slow
 @with_both_clients
 async def test_a_schema_has_one_id_under_every_subject(client: Client) -> None:
     one, other = fresh("one"), fresh("other")
@@ -171,7 +172,6 @@ async def test_versions_are_found(client: Client) -> None:
     assert await client.refusal("get_latest_version", fresh("none")) == 40401
 
 
-@pytest.mark.slow
 @with_both_clients
 async def test_a_version_is_deleted_softly_and_then_for_good(client: Client) -> None:
     subject = fresh("deleted")
@@ -191,7 +191,6 @@ async def test_a_version_is_deleted_softly_and_then_for_good(client: Client) -> 
     assert await client.refusal("delete_version", fresh("none"), 1) == 40401
 
 
-@pytest.mark.slow
 @with_both_clients
 async def test_a_subject_is_deleted_softly_and_then_for_good(client: Client) -> None:
     subject = fresh("gone")
@@ -239,7 +238,6 @@ async def test_metadata_and_rules_come_back(client: Client) -> None:
     assert deleted.version == 1
 
 
-@pytest.mark.slow
 @with_both_clients
 async def test_references_are_resolved_and_kept(client: Client) -> None:
     inner, outer = fresh("inner"), fresh("outer")
@@ -265,7 +263,6 @@ async def test_references_are_resolved_and_kept(client: Client) -> None:
     assert await client.delete_subject(inner) == [1]
 
 
-@pytest.mark.slow
 @with_both_clients
 async def test_subjects_may_have_any_letters(client: Client) -> None:
     prefix = fresh("weird")
@@ -308,7 +305,6 @@ _NEIGHBOURS = (
 )
 
 
-@pytest.mark.slow
 @with_both_clients
 async def test_a_client_can_be_made_by_its_factory(client: Client) -> None:
     conf: dict[str, Any] = {"url": client.url}

@@ -31,6 +31,8 @@ from kafkaesque.protocol.messages.incremental_alter_configs import (
 from kafkaesque.protocol.messages.produce import ProduceResponse
 from kafkaesque.records.batch import Record, new_batch
 
+pytestmark = pytest.mark.slow
+
 TIMEOUT_S = foreign.TIMEOUT_S
 QUICK = ("--set", "log.retention.check.interval.ms=50")
 
@@ -46,7 +48,6 @@ def topic(broker: BrokerProcess) -> str:
     return foreign.create_topic(broker.bootstrap)
 
 
-@pytest.mark.slow
 def test_a_setting_is_set_and_deleted(broker: BrokerProcess, topic: str) -> None:
     foreign.alter(broker.bootstrap, topic, "retention.ms", "1234567")
     found = foreign.topic_configs(broker.bootstrap, topic)["retention.ms"]
@@ -130,7 +131,6 @@ def test_what_cannot_take_effect_is_refused(
     assert _values(broker, topic) == before
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
@@ -203,7 +203,6 @@ def test_message_timestamp_type_takes_effect(broker: BrokerProcess, topic: str) 
     assert abs(second - time.time() * 1000) < 60_000
 
 
-@pytest.mark.slow
 def test_timestamp_bounds_take_effect(broker: BrokerProcess, topic: str) -> None:
     foreign.alter(broker.bootstrap, topic, "message.timestamp.before.max.ms", "60000")
     old = int(time.time() * 1000) - 120_000
@@ -246,7 +245,6 @@ def test_retention_ms_takes_effect_on_the_last_segment_too(
     assert foreign.watermarks(broker.bootstrap, topic) == (3, 4)
 
 
-@pytest.mark.slow
 def test_a_compacted_topic_is_not_subject_to_retention(broker: BrokerProcess) -> None:
     configs = {"cleanup.policy": "compact", "retention.ms": "1", "retention.bytes": "1"}
     topic = foreign.create_topic(broker.bootstrap, configs=configs)
@@ -287,7 +285,6 @@ def test_write_caching_is_a_setting_and_reads_see_what_is_written(broker: Broker
     assert foreign.produce(broker.bootstrap, topic, ["c"]) == [2]
 
 
-@pytest.mark.slow
 def test_settings_of_the_running_broker_become_the_defaults_of_topics(
     tmp_path: Path,
 ) -> None:

@@ -11,6 +11,8 @@ import pytest
 from tests.broker_process import BrokerProcess
 from tests.registry_process import RegistryProcess
 
+pytestmark = pytest.mark.slow
+
 STOCKS = Path(__file__).parents[2] / "examples" / "stocks"
 LIBRARIES = ("with_confluent", "with_kafkaesque")
 TICKERS = {"AAPL", "AMZN", "GOOG", "MSFT"}

@@ -15,6 +15,8 @@ from tests.table_contents import in_postgres, model
 
 from kafkaesque.pipelines.tables import DatabaseAwayError, Row, RowError, Table, TableError
 
+pytestmark = pytest.mark.slow
+
 SERIALIZABLE = "?options=-c%20default_transaction_isolation%3Dserializable"
 LOGGED = "?options=-c%20log_statement%3Dall"
 
@@ -43,7 +45,6 @@ def history(seed: int, count: int) -> list[Row]:
     ]
 
 
-@pytest.mark.slow
 def test_a_server_that_is_killed_in_the_middle_loses_nothing(server: PostgresProcess) -> None:
     rows = history(1, 60_000)
     batches = [rows[begin : begin + 2_000] for begin in range(0, len(rows), 2_000)]
@@ -79,7 +80,6 @@ def test_a_server_that_is_killed_in_the_middle_loses_nothing(server: PostgresPro
     assert in_postgres(server.url, "killed") == model(rows)
 
 
-@pytest.mark.slow
 def test_a_server_that_is_away_is_told_of_and_found_again(server: PostgresProcess) -> None:
     with Table.open(server.url, table="away") as table:
         table.compare_and_set([row("a", 1, n=1)])

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode as KioErrorCode
 from kio.serial import entity_writer
-from tests.tiers import few
+from tests.tiers import examples, few
 
 from kafkaesque.protocol.codec import decode, encode
 from kafkaesque.protocol.header import (
@@ -78,7 +78,7 @@ NEWEST = sum(case.version == case.api.versions[1] for case in CASES)
 
 @pytest.mark.parametrize("case", few(NEWEST_FIRST, NEWEST), ids=str)
 @settings(
-    max_examples=200 if IN_CI else 20,
+    max_examples=200 if IN_CI else examples(20),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.differing_executors],
 )

@@ -36,7 +36,7 @@ async def _cost(frame: bytes) -> Cost:
         await broker.close()
 
 
-@pytest.mark.parametrize("worst", few(REQUESTS, 3), ids=_name)
+@pytest.mark.parametrize("worst", few(REQUESTS, 2), ids=_name)
 def test_a_request_holds_the_loop_briefly_and_leaves_nothing_in_flight(
     worst: tuple[int, tuple[str, ...]],
 ) -> None:
