@@ -125,17 +125,23 @@ def test_a_stop_leaves_the_markers_that_are_not_written_to_the_next_start(tmp_pa
     with_broker(tmp_path, after)
 
 
+async def ends_when_mended(
+    broker: Broker, files: PathFiles, partitions: Sequence[Partition]
+) -> None:
+    assert state(broker) is State.PREPARE_COMMIT
+    files.mend()
+    async with asyncio.timeout(60):
+        await ticked(broker, lambda: state(broker) is State.COMPLETE_COMMIT)
+    assert all(map(is_committed, partitions))
+
+
 def test_a_partition_that_fails_among_many_stops_no_other(tmp_path: Path) -> None:
     async def work(broker: Broker, files: PathFiles, now: Now) -> None:
         whose, partitions = await begin_in_many(broker)
         files.full.add("/a-3/")
         assert await end(broker, whose, commit=True) is ErrorCode.NONE
         assert ended(partitions) == MANY - 1
-        assert state(broker) is State.PREPARE_COMMIT
-        files.mend()
-        async with asyncio.timeout(60):
-            await ticked(broker, lambda: state(broker) is State.COMPLETE_COMMIT)
-        assert all(map(is_committed, partitions))
+        await ends_when_mended(broker, files, partitions)
 
     with_broker(tmp_path, work)
 
@@ -145,11 +151,7 @@ def test_a_marker_that_is_lost_among_many_is_written_again(tmp_path: Path) -> No
         whose, partitions = await begin_in_many(broker)
         files.unsynced.add("/a-3/")
         assert await end(broker, whose, commit=True) is ErrorCode.NONE
-        assert state(broker) is State.PREPARE_COMMIT
-        files.mend()
-        async with asyncio.timeout(60):
-            await ticked(broker, lambda: state(broker) is State.COMPLETE_COMMIT)
-        assert all(map(is_committed, partitions))
+        await ends_when_mended(broker, files, partitions)
 
     with_broker(tmp_path, work)
 
