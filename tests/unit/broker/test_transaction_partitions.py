@@ -15,8 +15,7 @@ from tests.unit.broker.brokers import (
     with_unopened,
     write,
 )
-from tests.unit.broker.state_logs import Now
-from tests.unit.broker.test_transaction_endings import (
+from tests.unit.broker.ending_transactions import (
     TIMEOUT_MS,
     Identity,
     Unopened,
@@ -26,6 +25,7 @@ from tests.unit.broker.test_transaction_endings import (
     state,
     ticked,
 )
+from tests.unit.broker.state_logs import Now
 
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.partition import Partition

@@ -16,8 +16,7 @@ from tests.unit.broker.brokers import (
     until,
     with_broker,
 )
-from tests.unit.broker.state_logs import Now
-from tests.unit.broker.test_transaction_endings import (
+from tests.unit.broker.ending_transactions import (
     STRANGER,
     TIMEOUT_MS,
     Identity,
@@ -27,6 +26,7 @@ from tests.unit.broker.test_transaction_endings import (
     state,
     ticked,
 )
+from tests.unit.broker.state_logs import Now
 
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.partition import Partition
