@@ -26,6 +26,9 @@ class HeldDisk(Disk):
         self._loop.call_soon(self._go_on)
         return done
 
+    def run_aside(self, job: Callable[[], T]) -> asyncio.Future[T]:
+        return self.run(job)
+
     def _go_on(self) -> None:
         if not self.is_held and self._waiting:
             self.let_go()

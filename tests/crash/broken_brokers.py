@@ -15,9 +15,9 @@ from tests.crash.history import Kind
 
 from kafkaesque.broker.apis import APIS, Api, Context
 from kafkaesque.broker.config import BrokerConfig, Listener
-from kafkaesque.broker.producers import Appended
 from kafkaesque.broker.topics import Topic
 from kafkaesque.embedded.thread import BrokerThread
+from kafkaesque.log.producer_state import Appended
 from kafkaesque.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from kafkaesque.protocol.messages.end_txn import EndTxnRequest
 from kafkaesque.protocol.messages.fetch import FetchRequest

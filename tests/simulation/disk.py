@@ -42,6 +42,9 @@ class GreenletDisk(Disk):
             self._loop.call_later(self._delay(_name(job)), worker.switch)
         return done
 
+    def run_aside(self, job: Callable[[], T]) -> "asyncio.Future[T]":
+        return self.run(job)
+
     def _carry_out_in_greenlet(self, job: Callable[[], Any], done: "asyncio.Future[Any]") -> None:
         try:
             result, error = job(), None

@@ -70,7 +70,7 @@ def test_a_history_does_not_depend_on_the_order_of_hashes() -> None:
 
 @pytest.mark.slow
 def test_an_answer_before_the_flush_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Partition, "durable", lambda self, offset: None)
+    monkeypatch.setattr(Partition, "durable", lambda self, offset, mine=(): None)
     steps = [
         *(Step(0.1, f"admin-{i}", "create", (f"t{i}", 1, ())) for i in range(2)),
         *(Step(1.0 + i, "producer-0", "produce", ("t0", 0, 1, 0, 5, -1, 0)) for i in range(4)),

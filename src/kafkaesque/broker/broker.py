@@ -148,7 +148,6 @@ class Broker:
             storage, compactor = _storage(config, directory, disk, clock, producer_ids, files)
             broker = cls(config, storage, disk, clock, producer_ids, compactor)
             await broker._load()
-            producer_ids.sort()
             storage.forget_strangers()
         except (KafkaError, OSError) as error:
             where = "memory"
@@ -197,6 +196,8 @@ class Broker:
         self.cleaner.stop()
         self.transactions.stop()
         await asyncio.gather(*self._regular_work)
+        await self.cleaner.ended()
+        await self.topics.ended()
         await self.storage.close()
         self.disk.close()
 

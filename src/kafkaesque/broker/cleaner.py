@@ -2,10 +2,12 @@
 
 One partition at a time, the one with the largest share of dirty bytes first, as in Kafka. A pass
 that fails, for whatever reason, is that partition's failure alone: it is tried again later, and
-later each time. What must not be compacted: the active
-segment, records above the last stable offset, and records that no checkpoint covers yet. The last
-is ours: what the headers of a compacted log no longer tell of its producers is in the checkpoint's
-snapshot.
+later each time. One whose disk hangs when the result is put in place is left to its end, and the
+others have their turn.
+
+What must not be compacted: the active segment, records above the last stable offset, and records
+that no checkpoint covers yet. The last is ours: what the headers of a compacted log no longer tell
+of its producers is in the checkpoint's snapshot.
 The metadata log is no topic of `topics`, and never comes here: its records have no keys.
 Above: broker.py. Below: compactors.py, log/cleanable.py.
 """
@@ -21,6 +23,7 @@ from kafkaesque.broker.config import Config
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.storage import Storage
 from kafkaesque.broker.topics import Topics
+from kafkaesque.broker.upkeep import PATIENCE_SECONDS
 from kafkaesque.errors import KafkaError
 from kafkaesque.log.cleanable import Cleanable, cleanable
 from kafkaesque.log.compaction import BYTES_PER_KEY, Rules
@@ -31,6 +34,8 @@ from kafkaesque.types import Clock
 logger = logging.getLogger(__name__)
 
 _MAX_DOUBLINGS = 8
+_MOST_HUNG = 2
+"""Each keeps a thread."""
 _LOOKED_AT_PER_TURN = 64
 """Others are heard in between: there may be thousands."""
 
@@ -105,20 +110,27 @@ class Cleaner:
         self._clock = clock
         self._monotonic = monotonic
         self._histories: WeakKeyDictionary[Partition, _History] = WeakKeyDictionary()
+        self._under_way: dict[Partition, asyncio.Task[None]] = {}
         self._is_stopping = False
 
     async def clean(self) -> None:
         """Compact whatever is worth it."""
-        while not self._is_stopping and self._config["log.cleaner.enable"]:
-            chosen = await self._choose()
-            if chosen is None:
-                return
+        while self._may_begin and (chosen := await self._choose()) is not None:
             await self._clean(chosen)
+
+    @property
+    def _may_begin(self) -> bool:
+        is_wanted = not self._is_stopping and self._config["log.cleaner.enable"]
+        return is_wanted and len(self._under_way) < _MOST_HUNG
 
     def stop(self) -> None:
         """The broker is stopping: what is under way ends soon, with nothing done."""
         self._is_stopping = True
         self._compactor.stop()
+
+    async def ended(self) -> None:
+        """After `stop`: nothing is under way any more."""
+        await asyncio.gather(*self._under_way.values())
 
     def state(self, partition: Partition) -> CleanerState:
         history = self._history(partition)
@@ -164,7 +176,7 @@ class Cleaner:
             if number % _LOOKED_AT_PER_TURN == 0:
                 await asyncio.sleep(0)
             must_wait = self._history(partition).retry_at_ms > self._monotonic()
-            if partition.offline is not None or must_wait:
+            if partition.offline is not None or must_wait or partition in self._under_way:
                 continue
             try:
                 self._seal(partition, now_ms)
@@ -190,10 +202,25 @@ class Cleaner:
         return cleanable(log, cleaned_to, limit, now_ms)
 
     async def _clean(self, partition: Partition) -> None:
+        """Until it is done, or hangs at the disk."""
+        compacted = asyncio.Event()
+        task = asyncio.create_task(self._pass(partition, compacted))
+        self._under_way[partition] = task
+        await compacted.wait()
+        await asyncio.wait([task], timeout=PATIENCE_SECONDS)
+
+    async def _pass(self, partition: Partition, compacted: asyncio.Event) -> None:
+        try:
+            await self._try(partition, compacted.set)
+        finally:
+            compacted.set()
+            del self._under_way[partition]
+
+    async def _try(self, partition: Partition, compacted: Callable[[], None]) -> None:
         began_ms = self._monotonic()
         try:
             work = self._work(partition)
-            done = await self._compactor.compact(work) if work is not None else None
+            done = await self._compactor.compact(work, compacted) if work is not None else None
             if done is None:
                 self._try_later(partition)
             else:
@@ -212,17 +239,14 @@ class Cleaner:
         if not found.dirty_bytes:
             return None
         start, end = found.segments[0].base_offset, found.segments[-1].next_offset
-        producers = partition.producers
         rules = Rules(
             first_dirty=found.first_dirty,
             now_ms=self._clock(),
             delete_retention_ms=partition.log.config.delete_retention_ms,
             max_keys=max(self._config["log.cleaner.dedupe.buffer.size"] // BYTES_PER_KEY, 1),
             aborted=partition.aborted(start, end),
-            last_offsets={p: o for p, o in producers.last_offsets().items() if o < end},
-            last_epochs={
-                p.producer_id: p.producer_epoch for p in producers.describe() if p.last_sequence < 0
-            },
+            # As they are at this moment, which is also that of the segments.
+            producers=partition.producers.states(),
         )
         return Work(partition, found, rules, partition.log.log_start_offset)
 

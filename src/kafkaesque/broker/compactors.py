@@ -17,6 +17,7 @@ import sys
 import time
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -82,8 +83,10 @@ class Done:
 
 
 class Compactor(Protocol):
-    async def compact(self, work: Work) -> Done | None:
-        """None: the log has changed meanwhile, and nothing was done, or only the first part."""
+    async def compact(self, work: Work, compacted: Callable[[], None]) -> Done | None:
+        """None: the log has changed meanwhile, and nothing was done, or only the first part.
+        `compacted` is called when all that is left waits for the disk alone: to put it in place.
+        """
 
     def stop(self) -> None:
         """End what is under way, and begin nothing more."""
@@ -101,14 +104,14 @@ class DiskCompactor:
         self._data_dir = data_dir
         self._runner = runner
 
-    async def compact(self, work: Work) -> Done | None:
+    async def compact(self, work: Work, compacted: Callable[[], None]) -> Done | None:
         if work.partition.log.unfinished_swap is not None:
+            compacted()
             await work.partition.finish_swap()
             return None
         is_in_place = False
-        request = _request(self._data_dir, work)
         try:
-            result = await self._runner.run(request, lambda: work.is_void)
+            result = await self._run(work, compacted)
             is_in_place = await self._swap_in(work, result)
         except CompactionError:
             if not work.is_void:
@@ -117,6 +120,14 @@ class DiskCompactor:
             if not is_in_place:
                 await work.partition.remove_cleaned()
         return Done(result.cleaned_to, result.figures) if is_in_place else None
+
+    async def _run(self, work: Work, compacted: Callable[[], None]) -> Result:
+        try:
+            request = _request(self._data_dir, work)
+            return await self._runner.run(request, lambda: work.is_void)
+        finally:
+            # Also where the child has failed: its disk may be the reason, and hang.
+            compacted()
 
     async def _swap_in(self, work: Work, result: Result) -> bool:
         """In order: a tombstone must not go while what it deleted is still there."""
@@ -163,15 +174,19 @@ class ChildProcess:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        process.stdin.write(replace(request, directory=".").to_json())
-        answer = asyncio.gather(process.stdout.read(), process.stderr.read())
+        answer = asyncio.gather(
+            process.stdout.read(),
+            process.stderr.read(),
+            _feed(process.stdin, replace(request, directory=".")),
+        )
         try:
             while not (await asyncio.wait({answer}, timeout=_LOOK_SECONDS))[0]:
                 if is_void() and process.returncode is None:
                     process.kill()
-            output, complaint = await answer
+            output, complaint, _ = await answer
             code = await process.wait()
         finally:
+            answer.cancel()
             process.stdin.close()
             self._process = None
         if code:
@@ -199,6 +214,14 @@ async def _start(directory: str, niceness: int) -> Process:
         )
     finally:
         os.close(descriptor)
+
+
+async def _feed(stdin: asyncio.StreamWriter, request: Request) -> None:
+    """A part at a time, as the child reads them. Why it does not, its exit code says."""
+    with suppress(ConnectionError):
+        for part in request.parts():
+            stdin.write(part)
+            await stdin.drain()
 
 
 def _environment() -> dict[str, str]:
@@ -247,7 +270,7 @@ class FilesInSlices(InSlices):
 
 
 class MemoryCompactor(InSlices):
-    async def compact(self, work: Work) -> Done | None:
+    async def compact(self, work: Work, compacted: Callable[[], None]) -> Done | None:
         segments = [s for s in work.cleanable.segments if isinstance(s, MemorySegment)]
         log = work.partition.log
         try:
@@ -256,6 +279,7 @@ class MemoryCompactor(InSlices):
         except CompactionError:
             if not work.is_void:
                 raise
+        compacted()
         if work.is_void:
             return None
         if result.ended_aborts:

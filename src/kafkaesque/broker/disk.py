@@ -3,6 +3,10 @@
 Only system calls that release the GIL belong here: fdatasync, cold reads, unlinking. Heavy Python
 work in a thread would delay the loop by milliseconds (DESIGN.md).
 
+What clients wait for (`run`: flushes, reads) has threads of its own. Housekeeping (`run_aside`:
+checkpoints, removals, repairs) has others: a thousand checkpoints are never ahead of a flush, and
+files that hang there take no thread from it.
+
 Threads of our own rather than an executor: a flush is on the way of every durable produce, and an
 executor's two futures and their locks cost more than the hand-over itself. What ends while the loop
 is on its way to look is told to it in one wake-up. How long flushes take is kept here, for all
@@ -20,7 +24,13 @@ from kafkaesque.metrics import Histogram, Metric, gauge
 
 T = TypeVar("T")
 
-THREADS = 8
+_THREADS = 8
+_THREADS_ASIDE = 32
+_MANY_ASIDE = 16
+"""While so many are taken, `upkeep.py` begins nothing more. With what it began at once, repairs (7)
+and compacted segments (2), files that hang may keep 29. The others are for what is done for the
+whole directory.
+"""
 _BOUNDS_SECONDS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0)
 
 _Job: TypeAlias = tuple[Callable[[], Any], "asyncio.Future[Any]"]
@@ -28,15 +38,10 @@ _End: TypeAlias = tuple["asyncio.Future[Any]", Any, BaseException | None]
 
 
 class Disk:
-    """A few threads for blocking calls, started when there is work for one more."""
-
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        self._threads: list[threading.Thread] = []
-        self._under_way = 0
-        self._ended: deque[_End] = deque()
-        self._is_woken = False
+        self._threads = _Threads(loop, "disk", _THREADS)
+        self._threads_aside = _Threads(loop, "housekeeping", _THREADS_ASIDE)
         self.fsync_seconds = Histogram(_BOUNDS_SECONDS)
 
     def metrics(self) -> Iterator[Metric]:
@@ -48,9 +53,40 @@ class Disk:
         )
 
     def run(self, job: Callable[[], T]) -> asyncio.Future[T]:
+        """What a client waits for."""
+        return self._threads.run(job)
+
+    def run_aside(self, job: Callable[[], T]) -> asyncio.Future[T]:
+        """Housekeeping, which may take its time."""
+        return self._threads_aside.run(job)
+
+    @property
+    def has_room_aside(self) -> bool:
+        """Whether there are threads left for the housekeeping of one more."""
+        return self._threads_aside.under_way < _MANY_ASIDE
+
+    def close(self) -> None:
+        self._threads_aside.close()
+        self._threads.close()
+
+
+class _Threads:
+    """A few threads for blocking calls, started when there is work for one more."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, name: str, most: int) -> None:
+        self._loop = loop
+        self._name = name
+        self._most = most
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self.under_way = 0
+        self._ended: deque[_End] = deque()
+        self._is_woken = False
+
+    def run(self, job: Callable[[], T]) -> asyncio.Future[T]:
         done: asyncio.Future[T] = self._loop.create_future()
-        self._under_way += 1
-        if self._under_way > len(self._threads) < THREADS:
+        self.under_way += 1
+        if self.under_way > len(self._threads) < self._most:
             self._start_thread()
         if self._threads:
             self._jobs.put((job, done))
@@ -59,7 +95,7 @@ class Disk:
         return done
 
     def _start_thread(self) -> None:
-        name = f"disk-{len(self._threads)}"
+        name = f"{self._name}-{len(self._threads)}"
         thread = threading.Thread(target=self._work, name=name, daemon=True)
         try:
             thread.start()
@@ -87,7 +123,7 @@ class Disk:
         self._is_woken = False
         while self._ended:
             done, result, error = self._ended.popleft()
-            self._under_way -= 1
+            self.under_way -= 1
             if done.cancelled():
                 continue
             if error is None:

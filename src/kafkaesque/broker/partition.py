@@ -15,10 +15,10 @@ A flush that fails takes the partition offline: what the page cache holds can no
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Container
 from functools import partial
 from time import perf_counter
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from kafkaesque.broker.config import TopicConfig
 from kafkaesque.broker.disk import Disk
@@ -44,6 +44,8 @@ from kafkaesque.types import AbortedTransaction, Buffer, Clock, TopicPartition
 
 LEADER_EPOCH = 0
 """One node leads for ever, and never truncates what was visible: there is one epoch."""
+
+Futures: TypeAlias = "Container[asyncio.Future[None]]"
 
 logger = logging.getLogger(__name__)
 
@@ -110,6 +112,9 @@ class Partition:
         # they write files by name, and expect the segments that they have found.
         self._maintenance = asyncio.Lock()
         self._last_append_time = NO_TIMESTAMP
+
+    def __str__(self) -> str:
+        return str(self.name)
 
     @property
     def is_begun(self) -> bool:
@@ -194,18 +199,25 @@ class Partition:
         else:
             self._flush()
 
-    def durable(self, offset: int) -> asyncio.Future[None] | None:
+    def durable(self, offset: int, mine: Futures = ()) -> asyncio.Future[None] | None:
         """A future that is done when acks=all may be answered for everything before `offset`; None:
         now.
         """
-        return None if self.config.write_caching else self.flushed(offset)
+        return None if self.config.write_caching else self.flushed(offset, mine)
 
-    def flushed(self, offset: int) -> asyncio.Future[None] | None:
-        """A future that is done when everything before `offset` is on disk; None: it is."""
+    def flushed(self, offset: int, mine: Futures = ()) -> asyncio.Future[None] | None:
+        """A future that is done when everything before `offset` is on disk; None: it is. Of who has
+        some already, the last to wait here waits for this, too: a request may have thousands of
+        batches, and is answered once.
+        """
         if offset <= self.log.flushed_offset:
             return None
         self.check_online()
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if mine and self._unflushed and self._unflushed[-1][1] in mine:
+            earlier, future = self._unflushed.pop()
+            offset = max(earlier, offset)
+        else:
+            future = asyncio.get_running_loop().create_future()
         self._unflushed.append((offset, future))
         self._flush()
         return future
@@ -281,7 +293,7 @@ class Partition:
         async with self._maintenance:
             # Once it is closed, its files may be a namesake's.
             for segment in () if self.is_closed else self.removable(log_start_offset):
-                await self._disk.run(partial(self.log.remove_segments, [segment]))
+                await self._disk.run_aside(partial(self.log.remove_segments, [segment]))
                 self.removed(segment)
 
     def removed(self, segment: Segment) -> None:
@@ -302,12 +314,12 @@ class Partition:
             parts = [*self.producers.snapshot(), *self._transactions.snapshot()]
             join = partial(b"".join, parts)
             # A thread for many: where it copies, a join lets the loop go on.
-            snapshot = join() if len(parts) < _MANY_PARTS else await self._disk.run(join)
+            snapshot = join() if len(parts) < _MANY_PARTS else await self._disk.run_aside(join)
             if waiting := self.flushed(offset):
                 await waiting
             checkpoint = self.log.checkpoint((offset, snapshot))
             if checkpoint:
-                await self._disk.run(checkpoint.run)
+                await self._disk.run_aside(checkpoint.run)
                 self.log.end_checkpoint(checkpoint)
 
     async def swap(self, old: list[Segment], cleaned: Cleaned) -> bool:
@@ -324,7 +336,7 @@ class Partition:
             swap = self.log.swap(old, cleaned) if self.offline is None else None
             if swap is None:
                 return False
-            await self._disk.run(swap.run)
+            await self._disk.run_aside(swap.run)
             if self.is_closed:
                 return False
             old.clear()
@@ -341,7 +353,7 @@ class Partition:
             swap = self.log.unfinished_swap
             if swap is None or self.is_closed:
                 return
-            await self._disk.run(swap.finish)
+            await self._disk.run_aside(swap.finish)
             if not (swap.is_undone or self.is_closed):
                 await self._end_swap(swap)
 
@@ -353,14 +365,14 @@ class Partition:
             return
         async with self._maintenance:
             if not self.is_closed:
-                await self._disk.run(self.log.remove_cleaned)
+                await self._disk.run_aside(self.log.remove_cleaned)
 
     async def _end_swap(self, swap: Swap) -> None:
         # Also if a flush has failed meanwhile: these segments were durable long before.
         self.log.end_swap(swap)
         # All that the new segment has may lie before the log start by now.
         self._raise_start(partial(self.log.delete_before, self.log.log_start_offset))
-        await self._disk.run(swap.forget_old)
+        await self._disk.run_aside(swap.forget_old)
 
     async def reopen(self) -> None:
         """After a failed flush: drop what was never acknowledged, scan again, come back. Raises
@@ -370,12 +382,12 @@ class Partition:
             if self.is_closed or self.offline is None:
                 return
             if self._begin is None:
-                await self._disk.run(self.log.recover_from_failed_flush)
+                await self._disk.run_aside(self.log.recover_from_failed_flush)
             else:
-                self.log = await self._disk.run(self._begin)
+                self.log = await self._disk.run_aside(self._begin)
                 self.log.config = self.config.log_of(self.name)
                 self._begin = None
-            restored = await self._disk.run(partial(_restore, self.log, self._clock()))
+            restored = await self._disk.run_aside(partial(_restore, self.log, self._clock()))
             if not self.is_closed:
                 self._come_back(*restored)
 

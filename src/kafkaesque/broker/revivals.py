@@ -1,8 +1,8 @@
 """Brings partitions back that are offline, because a flush failed or a start could not open them.
 
 Each by itself: one whose disk hangs is not waited for for long, and holds up no other. But what
-hangs keeps its thread, so that there is a bound even then: flushes need some, too. The logs of the
-broker's own state go first, and need no turn.
+hangs keeps its thread, so that there is a bound even then: other housekeeping needs some, too. The
+logs of the broker's own state go first, and need no turn.
 Above: storage.py. Below: partition.py, disk.py.
 """
 
@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from weakref import WeakKeyDictionary
 
-from kafkaesque.broker.disk import THREADS
 from kafkaesque.broker.partition import Partition
 from kafkaesque.errors import KafkaError
 
@@ -20,11 +19,11 @@ logger = logging.getLogger(__name__)
 
 _WAIT_SECONDS = 1.0
 _AT_ONCE = 4
-"""All at once would take every thread from the partitions that are well."""
+"""All at once would keep the disk from the partitions that are well."""
 _HUNG_SECONDS = 10.0
 """One that takes longer is not one of those any more."""
-_MOST_THREADS = THREADS - 2
-_MOST_THREADS_WITH_STATE = THREADS - 1
+_MOST_THREADS = 6
+_MOST_THREADS_WITH_STATE = 7
 _FAILURES_PER_ROUND = 100
 """Thousands that fail would keep a core busy. Those that come back cost nobody a turn."""
 _LONG_SECONDS = 1.0

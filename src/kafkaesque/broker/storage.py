@@ -20,11 +20,11 @@ from uuid import UUID, uuid4
 from kafkaesque.broker.config import TopicConfig
 from kafkaesque.broker.disk import Disk
 from kafkaesque.broker.partition import Partition
-from kafkaesque.broker.per_partition import PerPartition
 from kafkaesque.broker.producer_ids import ProducerIds
 from kafkaesque.broker.removals import Removals
 from kafkaesque.broker.revivals import Revivals
 from kafkaesque.broker.strays import Strays
+from kafkaesque.broker.upkeep import Upkeep
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.directory import DataDirectory
 from kafkaesque.log.files import descriptors_left
@@ -37,6 +37,8 @@ logger = logging.getLogger(__name__)
 _FEW_PARTITIONS = 100
 """No limit is as low as that: it is looked up only for more."""
 _SPARE_DESCRIPTORS = 64
+_AT_ONCE = 4
+"""Checkpoints and removals of segments: a thousand at once would keep the disk from flushes."""
 
 
 class Storage(Protocol):
@@ -174,10 +176,10 @@ class DiskStorage:
         self._partitions: dict[TopicPartition, Partition] = {}
         self._removals = Removals(directory, disk)
         self._revivals = Revivals(state_topics)
-        self._upkeep = PerPartition()
+        self._upkeep: Upkeep[Partition] = Upkeep(_AT_ONCE, lambda: disk.has_room_aside)
         # The checkpoint files are written whole, in threads: without this, one that began earlier
-        # could end later and bring back what was. Nobody who has it waits for a partition's disk:
-        # every creation and deletion needs it.
+        # could end later and bring back what was. Nobody who has it waits for a partition's disk
+        # to be free: every creation and deletion needs it.
         self._checkpoints = asyncio.Lock()
         for sentence in directory.repairs:
             logger.warning("%s", sentence)
@@ -337,7 +339,7 @@ class DiskStorage:
         """What is known of deleted partitions would mislead their namesakes."""
         async with self._checkpoints:
             try:
-                await self._disk.run(partial(self._directory.forget_offsets, set(names)))
+                await self._disk.run_aside(partial(self._directory.forget_offsets, set(names)))
             except OSError as error:
                 raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
 
@@ -353,7 +355,7 @@ class DiskStorage:
                     del self._partitions[partition.name]
                     self._strays.forget(partition.name)
             try:
-                deleted = await self._disk.run(partial(self._put_away, partitions))
+                deleted = await self._disk.run_aside(partial(self._put_away, partitions))
             except OSError as error:
                 raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
         await self._removals.remove(deleted)
@@ -378,7 +380,7 @@ class DiskStorage:
             # Compared with what is on disk, not with what moved: the last write may have failed.
             # Entries of partitions that are gone go with it.
             if points != self._directory.recovery_points:
-                await self._disk.run(lambda: self._directory.write_recovery_points(points))
+                await self._disk.run_aside(lambda: self._directory.write_recovery_points(points))
 
     def _recovery_point(self, partition: Partition) -> int:
         """One that could not be opened keeps what it had: it says that there are records."""
@@ -428,7 +430,7 @@ class DiskStorage:
                 merged[partition.name] = max(start, merged.get(partition.name, 0))
         try:
             if merged != written:
-                await self._disk.run(lambda: self._directory.write_log_start_offsets(merged))
+                await self._disk.run_aside(lambda: self._directory.write_log_start_offsets(merged))
         except OSError as error:
             logger.error("log starts could not be written: %s", error)
         else:
@@ -464,7 +466,7 @@ class DiskStorage:
         async with self._checkpoints:
             if self._partitions.get(partition.name) is partition:
                 cleaned = {**self._directory.cleaned_offsets, partition.name: offset}
-                await self._disk.run(lambda: self._directory.write_cleaned_offsets(cleaned))
+                await self._disk.run_aside(lambda: self._directory.write_cleaned_offsets(cleaned))
 
     async def revive(self) -> None:
         await self._revivals.revive(self.offline())
@@ -477,6 +479,7 @@ class DiskStorage:
         """A clean stop: everything on disk and indexed, so that the next start scans nothing."""
         await self._revivals.ended()
         await self._upkeep.ended()
+        await self._removals.ended()
         is_written = await self._last_checkpoint()
         are_closed = await asyncio.gather(*map(self._close, self._partitions.values()))
         try:
@@ -487,10 +490,11 @@ class DiskStorage:
     async def _close(self, partition: Partition) -> bool:
         """Whether the partition ends where its recovery point says, and all of it is on disk."""
         partition.close()
+        await partition.ended()
         recovery_point = self._directory.recovery_points.get(partition.name, 0)
         is_whole = recovery_point == partition.log.end_offset and partition.is_begun
         try:
-            await self._disk.run(partial(partition.log.close, clean=True))
+            await self._disk.run_aside(partial(partition.log.close, clean=True))
         except (OSError, KafkaError) as error:
             logger.error("%s did not close cleanly: %s", partition.name, error)
             return False

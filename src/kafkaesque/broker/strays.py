@@ -61,7 +61,7 @@ class Strays:
         """Read whose those are of which it could not be read."""
         for name in sorted(self._unreadable(claimed)):
             try:
-                topic_id = await self._disk.run(partial(self._directory.topic_id, name))
+                topic_id = await self._disk.run_aside(partial(self._directory.topic_id, name))
             except OSError:
                 continue
             if name in self._directory.unreadable:
@@ -74,10 +74,10 @@ class Strays:
     async def _remove(self, deleted: Mapping[UUID, str]) -> None:
         names = self._removing
         of_deleted = {name for name in names if self._is_of_deleted(name, deleted)}
-        never_made = await self._disk.run(partial(self._empty, names - of_deleted))
+        never_made = await self._disk.run_aside(partial(self._empty, names - of_deleted))
         self._kept |= names - of_deleted - never_made
         doomed = sorted(of_deleted | never_made)
-        await self._disk.run(partial(self._directory.delete_partitions, doomed))
+        await self._disk.run_aside(partial(self._directory.delete_partitions, doomed))
         for name in doomed:
             of = "was deleted" if name in of_deleted else "was never made"
             logger.warning("%s belongs to a topic that %s: removed", name, of)

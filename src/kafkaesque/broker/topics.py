@@ -29,6 +29,7 @@ from kafkaesque.broker.config import Config, TopicConfig
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.settings import MAX_MESSAGE_BYTES
 from kafkaesque.broker.storage import Storage
+from kafkaesque.broker.upkeep import Upkeep
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.types import TopicPartition
 
@@ -49,6 +50,7 @@ _LEGAL = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _MAX_PARTITIONS = 10_000
 _OPENED_PER_TURN = 16
 """Each makes a directory and files: others are heard in between."""
+_FINISHED_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,7 @@ class Topics:
         self._partition_total = 0
         self._leaving: dict[str, _Leaving] = {}
         self._finishing: set[str] = set()
+        self._upkeep: Upkeep[str] = Upkeep(_FINISHED_AT_ONCE)
         self.journal: Journal
         self.forget_offsets: Callable[[str], Awaitable[None]]
         """Deletes what groups have committed for a topic; raises KafkaError if that fails."""
@@ -258,11 +261,21 @@ class Topics:
 
     async def finish_deletions(self) -> None:
         """Try again what deletions have left."""
-        for name in [name for name in self._leaving if name not in self._finishing]:
-            try:
-                await self._finish(name)
-            except KafkaError as error:
-                logger.error("what deleted topic %s has left: %s", name, error.message)
+        left = [name for name in self._leaving if name not in self._finishing]
+        await self._upkeep.run(left, self._try_to_finish)
+
+    async def ended(self) -> None:
+        """No deletion is under way any more."""
+        await self._upkeep.ended()
+
+    async def _try_to_finish(self, name: str) -> None:
+        # While it waited for its turn, somebody else may have.
+        if name not in self._leaving or name in self._finishing:
+            return
+        try:
+            await self._finish(name)
+        except KafkaError as error:
+            logger.error("what deleted topic %s has left: %s", name, error.message)
 
     async def _finish(self, name: str) -> None:
         """Both halves are tried, whatever becomes of the other."""

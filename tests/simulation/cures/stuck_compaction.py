@@ -51,7 +51,7 @@ async def _clean_unless_surprised(self: Cleaner, partition: Partition) -> None:
     began_ms = self._monotonic()
     try:
         work = self._work(partition)
-        done = await self._compactor.compact(work) if work is not None else None
+        done = await self._compactor.compact(work, lambda: None) if work else None
         if done is None:
             self._try_later(partition)
         else:

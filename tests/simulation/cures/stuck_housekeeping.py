@@ -8,6 +8,7 @@ from tests.simulation.cures.cure import Change, Cure
 
 from kafkaesque.broker import state_log
 from kafkaesque.broker.broker import Broker
+from kafkaesque.broker.metadata import Metadata
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.removals import Removals
 from kafkaesque.broker.state_log import StateLog
@@ -64,6 +65,12 @@ async def _checkpoint_after_log_starts(self: Broker) -> None:
     await self.storage.checkpoint()
 
 
+async def _shorten_even_while_repaired(self: Metadata) -> None:
+    if self._log.is_long:
+        async with self._gate.shut():
+            await self._log.compact(self._live_state())
+
+
 def _is_long_whatever_was_tried(self: StateLog) -> bool:
     enough = max(state_log._SMALL_BYTES, state_log._GROWTH * self._live_bytes)
     return self.partition.log.size >= enough
@@ -114,8 +121,7 @@ async def _write_starts(storage: DiskStorage, starts: dict[Partition, int]) -> b
 async def _remove_until_one_fails(self: Removals, paths: Iterable[str]) -> None:
     with suppress(OSError):
         for path in paths:
-            async with self._turn:
-                await self._disk.run(partial(self._directory.remove_deleted, [path]))
+            await self._disk.run(partial(self._directory.remove_deleted, [path]))
 
 
 HOUSEKEEPING = (
@@ -142,6 +148,7 @@ HOUSEKEEPING = (
         "has had no checkpoint",
         lambda: [
             Change(Broker, "_checkpoint", _checkpoint_after_metadata),
+            Change(Metadata, "compact", _shorten_even_while_repaired),
             Change(StateLog, "is_long", property(_is_long_whatever_was_tried)),
         ],
     ),

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from inspect import isawaitable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ class PathFiles(FaultyFiles):
         self.full: set[str] = set()
         self.unsynced: set[str] = set()
         self.held: set[str] = set()
+        self.unreadable: set[str] = set()
         self._changed = threading.Condition()
 
     def open(self, path: str, *, create: bool = False) -> File:
@@ -40,6 +42,10 @@ class PathFiles(FaultyFiles):
     def check_write(self, path: str) -> None:
         if any(part in path for part in self.full):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def check_read(self, path: str) -> None:
+        if any(part in path for part in self.unreadable):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     def check_sync_of(self, path: str) -> None:
         with self._changed:
@@ -55,6 +61,7 @@ class PathFiles(FaultyFiles):
     def mend(self) -> None:
         self.full.clear()
         self.unsynced.clear()
+        self.unreadable.clear()
         self.release()
 
 
@@ -68,12 +75,39 @@ class _PathFile:
         self._files.check_write(self._path)
         self._file.pwrite(data, position)
 
+    def pread(self, size: int, position: int) -> bytes:
+        self._files.check_read(self._path)
+        return self._file.pread(size, position)
+
+    def pread_nowait(self, size: int, position: int) -> Buffer | None:
+        self._files.check_read(self._path)
+        return self._file.pread_nowait(size, position)
+
     def sync(self) -> None:
         self._files.check_sync_of(self._path)
         self._file.sync()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
+
+
+class HeldSlices:
+    """Each thing that is done in slices takes one whole, and only the first is to be had."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.waits = False
+        self._may_go_on = asyncio.Event()
+        self._turn = broker.slices.turn
+        broker.slices._clock = count().__next__
+        broker.slices.turn = self._held_turn  # type: ignore[method-assign]
+
+    async def _held_turn(self) -> None:
+        self.waits = True
+        await self._may_go_on.wait()
+        await self._turn()
+
+    def let_go(self) -> None:
+        self._may_go_on.set()
 
 
 async def call(broker: Broker, request: Any, version: int) -> Any:

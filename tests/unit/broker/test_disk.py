@@ -83,3 +83,15 @@ def test_an_interpreter_that_is_ending_gives_no_threads_and_the_work_is_done(
         return await disk.run(lambda: 7)
 
     assert run(work) == 7
+
+
+def test_housekeeping_that_hangs_takes_no_thread_from_what_clients_wait_for() -> None:
+    go_on = threading.Event()
+
+    async def work(disk: Disk) -> None:
+        housekeeping = [disk.run_aside(go_on.wait) for _ in range(100)]
+        assert await disk.run(lambda: "flushed") == "flushed"
+        go_on.set()
+        assert await asyncio.gather(*housekeeping) == [True] * 100
+
+    run(work)

@@ -5,9 +5,11 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from uuid import UUID
 
+import pytest
 from tests.faulty_files import FaultyFiles
 from tests.held_disk import HeldDisk, settled
 
+from kafkaesque.broker import upkeep
 from kafkaesque.broker.removals import Removals
 from kafkaesque.log.directory import DataDirectory
 from kafkaesque.types import TopicPartition
@@ -83,5 +85,27 @@ def test_what_a_deletion_is_about_to_remove_is_left_to_it(tmp_path: Path) -> Non
         await settled()
         go_on()
         await asyncio.gather(removing, rest)
+
+    _run(tmp_path, work)
+
+
+def test_a_directory_that_hangs_holds_up_no_other_deletion(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upkeep, "PATIENCE_SECONDS", 0.0)
+
+    async def work(rig: _Rig) -> None:
+        rig.disk.is_held = True
+        large = asyncio.ensure_future(rig.removals.remove(rig.large[:1]))
+        await settled()
+        go_on = rig.disk.hold_back()
+        rig.disk.is_held = False
+        await rig.removals.remove(rig.small)
+        await settled()
+        assert rig.files.removed == rig.small
+        await large
+        go_on()
+        await rig.removals.remove_rest()
+        await rig.removals.ended()
 
     _run(tmp_path, work)

@@ -12,8 +12,8 @@ from tests.held_disk import settled
 from tests.unit.broker.broker_rig import BrokerRig, run
 from tests.unit.log.logs import NOW
 
-from kafkaesque.broker import per_partition
 from kafkaesque.broker import storage as storage_module
+from kafkaesque.broker import upkeep
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.storage import DiskStorage
@@ -404,7 +404,7 @@ def test_a_flush_that_hangs_holds_up_no_creation_and_no_deletion(tmp_path: Path)
 def test_a_partition_whose_flush_hangs_is_left_out_of_a_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(per_partition, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(upkeep, "PATIENCE_SECONDS", 0.0)
 
     async def work(rig: BrokerRig) -> None:
         hung, other = await _filled(rig, "hung"), await _filled(rig, "other")
@@ -441,7 +441,7 @@ def _recovery_points(rig: BrokerRig, *partitions: Partition) -> list[int]:
 def test_a_stop_waits_for_a_flush_that_a_checkpoint_has_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(per_partition, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(upkeep, "PATIENCE_SECONDS", 0.0)
 
     async def work(rig: BrokerRig) -> None:
         hung = await _filled(rig, "hung")
@@ -519,7 +519,7 @@ def test_a_log_start_is_not_lowered_by_a_checkpoint_that_began_earlier(
         earlier = asyncio.ensure_future(storage.checkpoint_log_starts())
         await settled()
         other.delete_records(7)
-        monkeypatch.setattr(per_partition, "_PATIENCE_SECONDS", 0.0)
+        monkeypatch.setattr(upkeep, "PATIENCE_SECONDS", 0.0)
         await storage.checkpoint_log_starts()
         assert storage.durable_log_start(other) == 7
         assert not earlier.done()

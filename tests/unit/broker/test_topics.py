@@ -8,7 +8,7 @@ from tests.held_disk import settled
 from tests.unit.broker.broker_rig import BrokerRig, run
 from tests.unit.testing.surroundings import context
 
-from kafkaesque.broker import state_log
+from kafkaesque.broker import state_log, upkeep
 from kafkaesque.broker.apis.metadata import metadata
 from kafkaesque.broker.topics import OFFSETS_TOPIC, NewTopic
 from kafkaesque.errors import ErrorCode, KafkaError
@@ -135,6 +135,33 @@ def test_a_topic_takes_its_offsets_along_though_its_files_cannot_be_removed(
         rig.files.broken.clear()
         await rig.broker.topics.finish_deletions()
         await rig.topic("orders")
+
+    run(tmp_path, work)
+
+
+def test_a_deleted_topic_whose_disk_hangs_keeps_no_other_from_being_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upkeep, "PATIENCE_SECONDS", 0.0)
+
+    async def work(rig: BrokerRig) -> None:
+        names = ("hung", "other")
+        rig.files.broken["rename"] = "-0"
+        for name in names:
+            with pytest.raises(KafkaError):
+                await rig.broker.delete_topic(await rig.topic(name))
+        rig.files.broken.clear()
+        hung = rig.broker.topics._leaving["hung"].partitions[0]
+        async with hung._maintenance:
+            await rig.broker.topics.finish_deletions()
+            async with asyncio.timeout(60):
+                while "other" in rig.broker.topics._leaving:
+                    await asyncio.sleep(0)
+            await rig.topic("other")
+            with pytest.raises(KafkaError):
+                await rig.topic("hung")
+        await rig.broker.topics.ended()
+        await rig.topic("hung")
 
     run(tmp_path, work)
 
