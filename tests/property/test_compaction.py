@@ -27,6 +27,7 @@ from kafkaesque.log.compaction import Rules
 from kafkaesque.log.index import SegmentIndex
 from kafkaesque.log.log import Log, LogConfig
 from kafkaesque.log.memory import MemorySegments
+from kafkaesque.log.producer_state import last_batch
 from kafkaesque.log.segment import SealedSegment
 from kafkaesque.records.batch import Codec, Record, new_batch, read_header, records
 from kafkaesque.records.control import Marker, new_marker, read_marker
@@ -178,7 +179,7 @@ def run_pass(story: Story, max_keys: int) -> bool:
         story.retention_ms,
         max_keys,
         story.transactions.aborted(0, limit),
-        story.producers.last_offsets(),
+        story.producers.states(),
     )
     result = compact_anywhere(story.log, story.files, given_rules, limit)
     if result is None:
@@ -275,12 +276,18 @@ def check_states(story: Story) -> None:
             transactions.appended(header, header.max_timestamp)
         elif marker := read_marker(batch):
             transactions.ended(header.producer_id, marker, header.base_offset)
-    assert producers.last_offsets() == story.producers.last_offsets()
+    assert last_offsets(producers) == last_offsets(story.producers)
     assert {t.producer_id for t in transactions.open()} == {
         t.producer_id for t in story.transactions.open()
     }
     markers = {header.base_offset for _, header in all_batches(story.log) if header.is_control}
     assert {t.last_offset for t in transactions.aborted(0, story.log.end_offset)} <= markers
+
+
+def last_offsets(producers: Producers) -> dict[int, int]:
+    """Where the last batch of each producer ends: it tells the producer's sequence."""
+    last_batches = {number: last_batch(state) for number, state in producers.states().items()}
+    return {number: last.last_offset for number, last in last_batches.items() if last}
 
 
 def check_reads(story: Story) -> None:

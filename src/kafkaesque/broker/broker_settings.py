@@ -337,7 +337,8 @@ BROKER_SETTINGS = table(
             "max.producer.ids",
             Kind.INT,
             "100000",
-            "Most producer ids of all partitions: beyond it the longest silent one is forgotten.",
+            "Most producer ids of all partitions: nearly there, who was silent for 3 minutes is "
+            "forgotten; beyond, the longest silent one of the partition that has the most.",
             at_least(1),
             dynamic=True,
         ),

@@ -9,43 +9,33 @@ A marker, and an offset that is committed in a transaction, have no sequence: th
 Pure: partition.py asks `check` before it appends and tells `update` after; at start the same
 `update` replays the headers of the log from the last snapshot on.
 
-A snapshot: count u32, then per producer: id i64, epoch i16, last timestamp i64, batches u8 (its
-highest bit: a transaction has ended here), and per batch: base sequence i32, last sequence i32,
-base offset i64, append time i64 (−1: create time). In memory each producer is these bytes, too:
-there may be many of them, and a snapshot is taken every few seconds.
+A snapshot: count u32, then the state of each producer (log/producer_state.py). In memory each
+producer is these bytes, too: there may be many of them, and a snapshot is taken every few seconds.
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import NamedTuple
 
 from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.log.producer_state import (
+    BATCH,
+    HAS_ENDED,
+    PRODUCER,
+    Appended,
+    appended_batches,
+    last_batch,
+    split,
+)
 from kafkaesque.records.batch import BatchHeader
 
 BATCHES_KEPT = 5
 _COORDINATOR_EPOCH = 0
 """As the markers have it: one node coordinates for ever."""
 _COUNT = struct.Struct(">I")
-_PRODUCER = struct.Struct(">qhqB")
-_BATCH = struct.Struct(">iiqq")
 _SEQUENCES = struct.Struct(">ii")
-_HAS_ENDED = 0x80
-_OLDER_SIZE = (BATCHES_KEPT - 1) * _BATCH.size
-
-
-class Appended(NamedTuple):
-    """A batch that is in the log: where its records begin, and when the broker stamped it, if it
-    did.
-    """
-
-    base_sequence: int
-    last_sequence: int
-    base_offset: int
-    append_time: int
-
-    @property
-    def last_offset(self) -> int:
-        return self.base_offset + ((self.last_sequence - self.base_sequence) & 0x7FFFFFFF)
+_OLDER_SIZE = (BATCHES_KEPT - 1) * BATCH.size
 
 
 class Described(NamedTuple):
@@ -76,7 +66,7 @@ class Producers:
         producer = self._producers.get(header.producer_id)
         if producer is None:
             return None
-        _, epoch, _, _ = _PRODUCER.unpack_from(producer)
+        _, epoch, _, _ = PRODUCER.unpack_from(producer)
         if header.producer_epoch < epoch:
             raise _fenced(header.producer_epoch, epoch)
         if header.base_sequence < 0:
@@ -86,7 +76,7 @@ class Producers:
         if header.base_sequence == expected:
             return None
         if not is_new_epoch:
-            for batch in _batches(producer):
+            for batch in appended_batches(producer):
                 if batch[:2] == (header.base_sequence, header.last_sequence):
                     return batch
         raise _out_of_order(header, expected)
@@ -94,7 +84,7 @@ class Producers:
     def check_epoch(self, producer_id: int, epoch: int) -> None:
         producer = self._producers.get(producer_id)
         if producer is not None:
-            _, current, _, _ = _PRODUCER.unpack_from(producer)
+            _, current, _, _ = PRODUCER.unpack_from(producer)
             if epoch < current:
                 raise _fenced(epoch, current)
 
@@ -102,47 +92,43 @@ class Producers:
         """Note a batch that has been appended. `header` is the stamped one."""
         if header.producer_id < 0:
             return
-        has_ended = _HAS_ENDED if header.is_control else 0
+        has_ended = HAS_ENDED if header.is_control else 0
         batches = b""
         if before := self._producers.get(header.producer_id):
-            _, epoch, _, count = _PRODUCER.unpack_from(before)
-            has_ended |= count & _HAS_ENDED
+            _, epoch, _, count = PRODUCER.unpack_from(before)
+            has_ended |= count & HAS_ENDED
             if epoch == header.producer_epoch:
-                batches = before[_PRODUCER.size :]
+                batches = before[PRODUCER.size :]
         if header.base_sequence >= 0:
             append_time = header.max_timestamp if header.is_log_append_time else -1
-            batches = batches[-_OLDER_SIZE:] + _BATCH.pack(
+            batches = batches[-_OLDER_SIZE:] + BATCH.pack(
                 header.base_sequence, header.last_sequence, header.base_offset, append_time
             )
-        count = len(batches) // _BATCH.size | has_ended
-        head = _PRODUCER.pack(header.producer_id, header.producer_epoch, now_ms, count)
+        count = len(batches) // BATCH.size | has_ended
+        head = PRODUCER.pack(header.producer_id, header.producer_epoch, now_ms, count)
         self._producers[header.producer_id] = head + batches
 
-    def last_offsets(self) -> dict[int, int]:
-        """Where the last batch of each producer ends: it tells the producer's sequence."""
-        return {
-            producer_id: last.last_offset
-            for producer_id, producer in self._producers.items()
-            if (last := _last_batch(producer))
-        }
+    def states(self) -> Mapping[int, bytes]:
+        """Those that there are now, by id, and as they are now: one call, however many."""
+        return self._producers.copy()
 
     def describe(self) -> Iterator[Described]:
         """Those that there are now, one by one: they can be many."""
         for producer in list(self._producers.values()):
-            producer_id, epoch, last_timestamp, count = _PRODUCER.unpack_from(producer)
-            last = _last_batch(producer)
+            producer_id, epoch, last_timestamp, count = PRODUCER.unpack_from(producer)
+            last = last_batch(producer)
             yield Described(
                 producer_id,
                 epoch,
                 last.last_sequence if last else -1,
                 last_timestamp,
-                _COORDINATOR_EPOCH if count & _HAS_ENDED else -1,
+                _COORDINATOR_EPOCH if count & HAS_ENDED else -1,
             )
 
     def silent_ms(self, now_ms: int) -> Iterator[tuple[int, int]]:
         """Each producer, and how long ago it was heard of."""
         for producer_id, producer in self._producers.items():
-            yield producer_id, now_ms - _PRODUCER.unpack_from(producer)[2]
+            yield producer_id, now_ms - PRODUCER.unpack_from(producer)[2]
 
     def ids(self) -> set[int]:
         return set(self._producers)
@@ -162,29 +148,17 @@ class Producers:
         producers = cls()
         (count,) = _COUNT.unpack_from(snapshot)
         position = _COUNT.size
-        for _ in range(count):
-            producer_id, _, _, batches = _PRODUCER.unpack_from(snapshot, position)
-            end = position + _PRODUCER.size + (batches & ~_HAS_ENDED) * _BATCH.size
-            producers._producers[producer_id] = snapshot[position:end]
-            position = end
+        for producer_id, producer in islice(split(snapshot, position), count):
+            producers._producers[producer_id] = producer
+            position += len(producer)
         return producers, position
-
-
-def _batches(producer: bytes) -> Iterator[Appended]:
-    return map(Appended._make, _BATCH.iter_unpack(producer[_PRODUCER.size :]))
-
-
-def _last_batch(producer: bytes) -> Appended | None:
-    if len(producer) == _PRODUCER.size:
-        return None
-    return Appended._make(_BATCH.unpack_from(producer, len(producer) - _BATCH.size))
 
 
 def _next_sequence(producer: bytes) -> int:
     """Asked for every batch; after the last there is comes 0."""
-    if len(producer) == _PRODUCER.size:
+    if len(producer) == PRODUCER.size:
         return 0
-    last_sequence: int = _SEQUENCES.unpack_from(producer, len(producer) - _BATCH.size)[1]
+    last_sequence: int = _SEQUENCES.unpack_from(producer, len(producer) - BATCH.size)[1]
     return last_sequence + 1 & 0x7FFFFFFF
 
 

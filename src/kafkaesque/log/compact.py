@@ -2,34 +2,43 @@
 its own, so that the broker's event loop does not notice.
 
     argv    the number of an open file, the directory that it works in: see broker/compactors.py
-    stdin   one line: a Request as JSON. The pipe stays open, and its end is the order to stop.
+    stdin   a Request: a line of JSON, then aborted transactions as three i64 each, then the states
+            of producers as they are (producer_state.py). The pipe stays open, and its end is the
+            order to stop.
     stdout  a Result as JSON; on stderr, with exit code 1, why there is none.
 
 It reads the segments of one partition and writes `.cleaned` ones beside them, synced. It changes
 nothing that anybody reads: the broker puts them in their place (swap.py), or removes them. The
 same `compact` runs within the broker's process where the files are not the operating system's.
-Above: broker/cleaner.py. Below: compaction.py, cleaned.py.
+Above: broker/cleaner.py. Below: compaction.py, cleaned.py, producer_state.py.
 """
 
 import json
 import os
 import select
+import struct
 import sys
-from collections.abc import Callable, Generator, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from typing import BinaryIO, TypeVar
 
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.cleaned import CleanedSegments
 from kafkaesque.log.compaction import Batch, Compaction, Figures, Rules
 from kafkaesque.log.config import LogConfig
 from kafkaesque.log.files import Files, OsFiles
+from kafkaesque.log.producer_state import split
 from kafkaesque.log.segment_files import LOG
 from kafkaesque.log.store import Cleaned
 from kafkaesque.records.batch import HEADER_SIZE, read_header
 from kafkaesque.types import AbortedTransaction
 
+T = TypeVar("T")
+
 _READ_BYTES = 1 << 20
 _STDIN = 0
+_ABORTED = struct.Struct(">qqq")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +51,46 @@ class Request:
     index_interval_bytes: int
     rules: Rules
 
-    def to_json(self) -> bytes:
-        return json.dumps(asdict(self), separators=(",", ":")).encode() + b"\n"
+    def parts(self) -> Iterator[bytes]:
+        """What the child reads, in parts made one by one: producers and aborted transactions can
+        be many.
+        """
+        yield self.line()
+        for aborted in _thousands(self.rules.aborted):
+            yield b"".join(_ABORTED.pack(*transaction) for transaction in aborted)
+        for states in _thousands(self.rules.producers.values()):
+            yield b"".join(states)
+
+    def line(self) -> bytes:
+        few = replace(self.rules, aborted=(), producers={})
+        plain = asdict(replace(self, rules=few))
+        plain["aborted_bytes"] = len(self.rules.aborted) * _ABORTED.size
+        plain["producer_bytes"] = sum(map(len, self.rules.producers.values()))
+        return json.dumps(plain, separators=(",", ":")).encode() + b"\n"
 
     @classmethod
-    def from_json(cls, line: bytes) -> "Request":
-        fields = json.loads(line)
+    def read(cls, stream: BinaryIO) -> "Request":
+        fields = json.loads(stream.readline())
         rules = fields["rules"]
-        # JSON knows neither tuples nor numbers as keys.
-        rules["aborted"] = [AbortedTransaction(*each) for each in rules["aborted"]]
-        for name in ("last_offsets", "last_epochs"):
-            rules[name] = {int(producer): value for producer, value in rules[name].items()}
+        aborted = _read(stream, fields.pop("aborted_bytes"))
+        rules["aborted"] = list(map(AbortedTransaction._make, _ABORTED.iter_unpack(aborted)))
+        rules["producers"] = dict(split(_read(stream, fields.pop("producer_bytes"))))
+        # JSON knows no tuples.
         fields["segments"] = tuple(tuple(each) for each in fields["segments"])
         return cls(**{**fields, "rules": Rules(**rules)})
+
+
+def _thousands(items: Iterable[T]) -> Iterator[list[T]]:
+    left = iter(items)
+    while some := list(islice(left, 1000)):
+        yield some
+
+
+def _read(stream: BinaryIO, size: int) -> bytes:
+    data = stream.read(size)
+    if len(data) < size:
+        raise EOFError("the request ends too early")
+    return data
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +204,10 @@ def main() -> None:
         # SCHED_IDLE would be kinder in name, and triples the broker's p99: the kernel takes a core
         # that such a process runs on for a free one.
         os.nice(niceness)
-    request = Request.from_json(sys.stdin.buffer.readline())
     try:
+        request = Request.read(sys.stdin.buffer)
         result = run(compact(OsFiles(), request), _stop_with_the_broker())
-    except (KafkaError, OSError) as error:
+    except (KafkaError, OSError, EOFError) as error:
         sys.exit(str(error))
     sys.stdout.buffer.write(result.to_json())
 

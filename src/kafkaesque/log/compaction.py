@@ -60,10 +60,10 @@ class Rules:
     delete_retention_ms: int
     max_keys: int
     aborted: Sequence[AbortedTransaction] = ()
-    last_offsets: Mapping[int, int] = field(default_factory=dict)
-    """Producer id -> last offset of the batch with its last sequence."""
-    last_epochs: Mapping[int, int] = field(default_factory=dict)
-    """Producer id -> epoch, of those whose last epoch came with a marker."""
+    producers: Mapping[int, bytes] = field(default_factory=dict)
+    """The state of each (producer_state.py), by id. Where it is later than the segments, it is read
+    from a header after them.
+    """
 
 
 @dataclass(slots=True)
@@ -107,9 +107,7 @@ class Compaction:
         self._places: list[int] = []
         self._unreadable: set[int] = set()
         self._gone: BatchHeader | None = None
-        self._transactions = TransactionsPassed(
-            rules.aborted, rules.last_offsets, rules.last_epochs
-        )
+        self._transactions = TransactionsPassed(rules.aborted, rules.producers)
 
     def map_keys(self) -> Iterator[None]:
         """Note the last place of each key. Yields after each batch, for whoever shares its time."""

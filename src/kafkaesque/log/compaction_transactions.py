@@ -5,28 +5,25 @@ is asked in the order of the log, so what was seen of a producer since its last 
 this one. What a producer's state is read from after a restart stays, if only as an empty header:
 the batch with its last sequence, or, where its last epoch came with a marker, the markers of that
 epoch.
-Above: compaction.py. Below: nothing.
+Above: compaction.py. Below: producer_state.py.
 """
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 
+from kafkaesque.log.producer_state import epoch, last_batch
 from kafkaesque.records.batch import BatchHeader
 from kafkaesque.types import AbortedTransaction
 
 
 class TransactionsPassed:
     def __init__(
-        self,
-        aborted: Iterable[AbortedTransaction],
-        last_offsets: Mapping[int, int],
-        last_epochs: Mapping[int, int],
+        self, aborted: Iterable[AbortedTransaction], producers: Mapping[int, bytes]
     ) -> None:
         self._aborted: dict[int, list[tuple[int, int]]] = {}
         for producer_id, first_offset, last_offset in sorted(aborted):
             self._aborted.setdefault(producer_id, []).append((first_offset, last_offset))
-        self._last_offsets = last_offsets
-        self._last_epochs = last_epochs
+        self._producers = producers
         self._unended: set[int] = set()
 
     def is_aborted(self, header: BatchHeader) -> bool:
@@ -51,7 +48,9 @@ class TransactionsPassed:
 
     def is_needed(self, header: BatchHeader) -> bool:
         """Whether the state of a producer is read from this header."""
-        if self._last_offsets.get(header.producer_id) == header.last_offset:
-            return True
-        epoch = self._last_epochs.get(header.producer_id)
-        return header.is_control and epoch == header.producer_epoch
+        state = self._producers.get(header.producer_id)
+        if state is None:
+            return False
+        if last := last_batch(state):
+            return last.last_offset == header.last_offset
+        return header.is_control and epoch(state) == header.producer_epoch

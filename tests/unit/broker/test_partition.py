@@ -238,6 +238,22 @@ def test_made_up_producer_ids_are_bounded_and_who_is_forgotten_may_go_on(tmp_pat
     run(tmp_path, work, max_producer_ids="4")
 
 
+def test_a_crowd_of_made_up_ids_in_one_partition_makes_no_retry_in_another_a_double(
+    tmp_path: Path,
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        crowded = (await rig.topic("crowded")).partition(0)
+        orders = (await rig.topic("orders")).partition(0)
+        assert orders.append(_batch_of(5, 0)).base_offset == 0
+        for producer_id in range(100, 200):
+            crowded.append(_batch_of(producer_id, 0))
+        assert orders.append(_batch_of(5, 0)).base_offset == 0
+        assert orders.log.end_offset == 1
+        assert len(rig.broker.producer_ids) == 4
+
+    run(tmp_path, work, max_producer_ids="4")
+
+
 def test_producers_are_saved_up_to_the_recovery_point(tmp_path: Path) -> None:
     """What is appended while a checkpoint waits is flushed with the rest, and not in its snapshot:
     its headers are needed, until the next one.

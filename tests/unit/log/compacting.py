@@ -12,6 +12,7 @@ from kafkaesque.log.files import Files
 from kafkaesque.log.log import Log
 from kafkaesque.log.memory import MemorySegment
 from kafkaesque.log.memory_compaction import MemoryResult, compact_memory
+from kafkaesque.log.producer_state import BATCH, PRODUCER
 from kafkaesque.records.batch import (
     BatchHeader,
     Codec,
@@ -45,6 +46,13 @@ def keyed(log: Log, *pairs: Pair, at: int = NOW, codec: Codec = Codec.NONE, **pr
     return base
 
 
+def known(producer_id: int, *, epoch: int = 0, last_offset: int | None = None) -> dict[int, bytes]:
+    """A producer whose last batch ends there, or, where there is none, that a marker told of."""
+    has_sent = last_offset is not None
+    state = PRODUCER.pack(producer_id, epoch, NOW, has_sent)
+    return {producer_id: state + (BATCH.pack(0, 0, last_offset, -1) if has_sent else b"")}
+
+
 def rules(
     log: Log,
     *,
@@ -52,8 +60,7 @@ def rules(
     now_ms: int = NOW,
     max_keys: int = PLENTY,
     aborted: Sequence[AbortedTransaction] = (),
-    last_offsets: Mapping[int, int] | None = None,
-    last_epochs: Mapping[int, int] | None = None,
+    producers: Mapping[int, bytes] | None = None,
 ) -> Rules:
     return Rules(
         first_dirty,
@@ -61,8 +68,7 @@ def rules(
         log.config.delete_retention_ms,
         max_keys,
         aborted,
-        last_offsets or {},
-        last_epochs or {},
+        producers or {},
     )
 
 

@@ -12,6 +12,7 @@ from tests.unit.log.compacting import (
     compact_anywhere,
     compact_disk,
     keyed,
+    known,
     pairs,
     rules,
 )
@@ -216,10 +217,10 @@ def test_a_marker_stays_while_its_producers_epoch_is_known_from_it(place: Place)
     marker = place.end(Marker.COMMIT, epoch=4)
     last = keyed(place.log, ("a", "2"))
     for now_ms in (NOW, NOW + DAY_MS, NOW + 2 * DAY_MS):
-        place.compact(last_epochs={PRODUCER: 4}, now_ms=now_ms)
+        place.compact(producers=known(PRODUCER, epoch=4), now_ms=now_ms)
     assert place.headers() == [(marker, 1), (last, 1)]
-    place.compact(last_epochs={PRODUCER: 5})
-    place.compact(last_epochs={PRODUCER: 5}, now_ms=NOW + DAY_MS)
+    place.compact(producers=known(PRODUCER, epoch=5))
+    place.compact(producers=known(PRODUCER, epoch=5), now_ms=NOW + DAY_MS)
     assert place.headers() == [(last, 1)]
 
 
@@ -240,13 +241,13 @@ def test_the_header_of_a_producers_last_batch_stays_while_the_producer_is_known(
         place.log, ("a", "2"), ("a", "3"), producer_id=PRODUCER, producer_epoch=2, base_sequence=31
     )
     keyed(place.log, ("a", "4"))
-    place.compact(last_offsets={PRODUCER: 2})
+    place.compact(producers=known(PRODUCER, last_offset=2))
     assert place.headers() == [(1, 0), (3, 1)]
     (batch, header), _ = all_batches(place.log)
     assert (header.producer_id, header.producer_epoch, header.last_sequence) == (PRODUCER, 2, 32)
     assert header.max_timestamp == NOW + 1
     assert list(records(batch)) == []
-    place.compact(last_offsets={PRODUCER: 2})
+    place.compact(producers=known(PRODUCER, last_offset=2))
     assert place.headers() == [(1, 0), (3, 1)]
     place.compact()
     assert place.headers() == [(3, 1)]
@@ -258,7 +259,7 @@ def test_the_last_batch_of_a_segment_stays_as_a_header_that_says_where_it_ends(
     keyed(place.log, ("a", "1"))
     place.log.roll()
     keyed(place.log, ("a", "2"), ("a", "3"))
-    place.compact(last_offsets={PRODUCER: 9})
+    place.compact(producers=known(PRODUCER, last_offset=9))
     keyed(place.log, ("a", "4"))
     assert place.log.offset_of_max_timestamp(4) == (2, NOW + 1)
     place.compact()

@@ -3,10 +3,12 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
 import pytest
-from tests.unit.log.compacting import keyed, pairs, request, rules, swap_in
+from tests.unit.log.compacting import keyed, known, pairs, request, rules, swap_in
 from tests.unit.log.logs import flush
 
 from kafkaesque.log.compact import Request, Result, compact, run
@@ -42,7 +44,7 @@ def ask(asked: Request) -> tuple[int, bytes, bytes]:
         assert child.stdin is not None
         assert child.stdout is not None
         assert child.stderr is not None
-        child.stdin.write(asked.to_json())
+        child.stdin.writelines(asked.parts())
         child.stdin.flush()
         return child.wait(60), child.stdout.read(), child.stderr.read()
 
@@ -59,13 +61,31 @@ def test_the_child_does_what_the_same_function_does_here(tmp_path: Path) -> None
     assert [offset for offset, _, _ in pairs(log)] == list(range(800, 1000))
 
 
-def test_requests_and_results_survive_their_way_through_json(tmp_path: Path) -> None:
-    given = Rules(5, 6, 7, 8, [AbortedTransaction(1, 2, 3)], {1: 2, 3: 4}, {5: 6})
+@pytest.mark.parametrize("count", [0, 1, 2500])
+def test_requests_and_results_survive_their_way_to_the_child_and_back(
+    tmp_path: Path, count: int
+) -> None:
+    producers: dict[int, bytes] = {}
+    for number in range(count):
+        producers |= known(number, epoch=number % 7, last_offset=number if number % 3 else None)
+    aborted = [AbortedTransaction(number, 2, number + 3) for number in range(count)]
+    given = Rules(5, 6, 7, 8, aborted, producers)
     asked = Request("/somewhere", ((0, 5, 100), (5, 9, 200)), 1, 2, 3, given)
-    assert Request.from_json(asked.to_json()) == asked
+    assert Request.read(BytesIO(b"".join(asked.parts()))) == asked
     _, real = written(tmp_path, 5)
     result = run(compact(OsFiles(), real), lambda: None)
     assert Result.from_json(result.to_json()) == result
+
+
+def test_no_part_of_a_request_is_large(tmp_path: Path) -> None:
+    """The broker makes each of them in one turn of its loop."""
+    producers: dict[int, bytes] = {}
+    for number in range(5000):
+        producers |= known(number, last_offset=number)
+    aborted = [AbortedTransaction(number, 2, 3) for number in range(5000)]
+    _, asked = written(tmp_path, 5)
+    asked = replace(asked, rules=replace(asked.rules, aborted=aborted, producers=producers))
+    assert max(map(len, asked.parts())) <= 1000 * max(map(len, producers.values()))
 
 
 @pytest.mark.parametrize("loss", ["missing", "short", "rubbish"])
@@ -86,7 +106,7 @@ def test_a_segment_that_cannot_be_read_is_told_on_stderr(tmp_path: Path, loss: s
 def test_the_child_ends_when_its_input_does(tmp_path: Path) -> None:
     """Whether or not the pass would have been over soon: this one is far from it."""
     _, asked = written(tmp_path, 50)
-    fields = json.loads(asked.to_json())
+    fields = json.loads(asked.line())
     fields["segments"] = fields["segments"] * 3000
     with start() as child:
         assert child.stdin is not None
@@ -95,3 +115,15 @@ def test_the_child_ends_when_its_input_does(tmp_path: Path) -> None:
         child.stdin.close()
         assert child.wait(60) == 1
         assert child.stdout.read() == b""
+
+
+def test_the_child_ends_when_its_input_does_in_the_middle_of_a_request(tmp_path: Path) -> None:
+    _, asked = written(tmp_path, 50)
+    asked = replace(asked, rules=replace(asked.rules, producers=known(1, last_offset=2)))
+    with start() as child:
+        assert child.stdin is not None
+        assert child.stderr is not None
+        child.stdin.write(b"".join(asked.parts())[:-1])
+        child.stdin.close()
+        assert child.wait(60) == 1
+        assert child.stderr.read() == b"the request ends too early\n"

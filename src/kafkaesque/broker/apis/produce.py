@@ -46,7 +46,8 @@ _ZSTD = bytes([Codec.ZSTD])
 _ZSTD_FROM = 7
 _MANY_PARTITIONS = 128
 
-Waiting = list[tuple[PartitionProduceResponse, "asyncio.Future[None]"]]
+Waiting = dict["asyncio.Future[None]", list[PartitionProduceResponse]]
+"""Answers that may be given when something is on disk."""
 
 
 class _Part(NamedTuple):
@@ -60,7 +61,7 @@ class _Part(NamedTuple):
 def produce(
     ctx: Context, request: ProduceRequest
 ) -> ProduceResponse | Awaitable[ProduceResponse | None] | None:
-    waiting: Waiting = []
+    waiting: Waiting = {}
     later: list[_Part] = []
     count = len(request.topic_data)
     for topic in request.topic_data:
@@ -104,7 +105,7 @@ async def _produce_to_many(ctx: Context, request: ProduceRequest) -> ProduceResp
             later.append(_Part(topic, data, answer))
     if _adds(ctx, request):
         await ctx.broker.slices.run(_add_together(ctx, request))
-    return await _produce_in_slices(ctx, request, response, [], later)
+    return await _produce_in_slices(ctx, request, response, {}, later)
 
 
 async def _produce_in_slices(
@@ -218,10 +219,10 @@ def _append(
     answer.log_start_offset = partition.log.log_start_offset
     if topic.config.log_append_time:
         answer.log_append_time_ms = header.max_timestamp
-    if request.acks == -1 and (future := partition.durable(header.next_offset)):
-        waiting.append((answer, future))
+    if request.acks == -1 and (future := partition.durable(header.next_offset, waiting)):
+        waiting.setdefault(future, []).append(answer)
     if added is not None and not topic.config.write_caching:
-        waiting.append((answer, added))
+        waiting.setdefault(added, []).append(answer)
 
 
 def _check_request(version: int, acks: int, topic: Topic, records: memoryview) -> None:
@@ -283,6 +284,7 @@ def _add_together(ctx: Context, request: ProduceRequest) -> Generator[None, None
                     whose = header.producer_id, header.producer_epoch
                     claims.setdefault(whose, {}).setdefault(topic.name, set()).add(part.index)
     for whose, topics in claims.items():
+        yield  # Anyone may claim to be another producer with each batch.
         partitions = Partitions.by_topic(topics)
         ctx.broker.transactions.add_together(request.transactional_id, *whose, partitions)
 
@@ -307,9 +309,7 @@ class _Acknowledgement:
         loop = asyncio.get_running_loop()
         self._response = response
         self._timeout_ms = timeout_ms
-        self._pending: dict[asyncio.Future[None], list[PartitionProduceResponse]] = {}
-        for answer, future in waiting:
-            self._pending.setdefault(future, []).append(answer)
+        self._pending = waiting
         self._timer = loop.call_later(timeout_ms / 1000, self._give_up)
         self.answer: asyncio.Future[ProduceResponse] = loop.create_future()
         for future in self._pending:
