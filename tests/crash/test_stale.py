@@ -6,6 +6,7 @@ The log still holds what was not put away whole; the next start puts it away aga
 import subprocess
 import sys
 from pathlib import Path
+from uuid import UUID
 
 from kafkaesque.embedded.kafkaesque import Kafkaesque
 from kafkaesque.embedded.stale import StaleEvent, open_shelf
@@ -23,6 +24,7 @@ VALUES = [
     "\0",
     '"',
 ]
+TOPIC_ID = UUID(int=1)
 EVENTS = [Event("t", 0, offset, 7, f"k{offset}", value) for offset, value in enumerate(VALUES)]
 ROWS = [StaleEvent(e.partition, e.offset, e.timestamp, e.key, e.value) for e in EVENTS]
 
@@ -31,14 +33,14 @@ def test_a_csv_torn_at_any_byte_is_whole_again_after_the_next_start(tmp_path: Pa
     path = tmp_path / "x.csv"
     shelf = open_shelf(path, is_durable=True)
     shelf.check_topic("t")
-    shelf.add(EVENTS)
+    shelf.add(TOPIC_ID, EVENTS)
     whole = path.read_bytes()
     for size in range(len(whole)):
         path.write_bytes(whole[:size])
         again = open_shelf(path, is_durable=True)
         again.check_topic("t")
         assert again.rows("t") == ROWS[: len(again.rows("t"))]
-        again.add(EVENTS)
+        again.add(TOPIC_ID, EVENTS)
         assert path.read_bytes() == whole, f"torn at byte {size}"
 
 
@@ -46,11 +48,11 @@ def test_zeros_that_a_power_cut_left_at_the_end_are_cut_off(tmp_path: Path) -> N
     path = tmp_path / "x.csv"
     shelf = open_shelf(path, is_durable=True)
     shelf.check_topic("t")
-    shelf.add(EVENTS[:4])
+    shelf.add(TOPIC_ID, EVENTS[:4])
     path.write_bytes(path.read_bytes() + bytes(64))
     again = open_shelf(path, is_durable=True)
     again.check_topic("t")
-    again.add(EVENTS)
+    again.add(TOPIC_ID, EVENTS)
     assert again.rows("t") == ROWS
 
 

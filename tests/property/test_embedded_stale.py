@@ -5,6 +5,7 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from kafkaesque.embedded.stale import StaleEvent, open_shelf
 from kafkaesque.event import Event
 
+TOPIC_ID = UUID(int=1)
 AWKWARD = st.sampled_from(
     ['"', '""', ",", "\n", "\r", "\r\n", "\0", "data:;base64,", "data:;base64,YQ==", " ", "NA", "1"]
 )
@@ -34,7 +36,7 @@ def _put_away(path: Path, events: list[Event]) -> list[StaleEvent]:
     for part in (events[:2], events[2:]):
         shelf = open_shelf(path, is_durable=True)
         shelf.check_topic("t")
-        shelf.add(part)
+        shelf.add(TOPIC_ID, part)
     again = open_shelf(path, is_durable=True)
     again.check_topic("t")
     return again.rows("t")

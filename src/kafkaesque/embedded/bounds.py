@@ -4,14 +4,20 @@
 An offset stays what it was: what leaves moves the log's start. This holds for every writer: `wrap`
 puts the bound behind Produce, too. A stop between shelf and log start leaves events in both; the
 shelf knows what it has, and they are dropped again at the next start.
+
+What fails or hangs under one partition keeps no other: each is trimmed for itself, and one that
+holds no more than it may waits for nobody. Only the shelf is shared, while it is written.
 Above: node.py. Below: stale.py.
 """
 
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Awaitable, Iterable
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 from kafkaesque.broker.apis import Api, Context
 from kafkaesque.broker.broker import Broker
@@ -25,6 +31,11 @@ from kafkaesque.protocol.messages.produce import ProduceRequest
 
 logger = logging.getLogger(__name__)
 
+_SHELVED_AT_ONCE = 10_000
+"""Events that are in memory on their way to the shelf, for each partition."""
+
+_Trim: TypeAlias = Coroutine[Any, Any, bool]
+
 
 class Bounds:
     """How many events a partition may hold, how many leave it at a time, and where to."""
@@ -37,7 +48,9 @@ class Bounds:
         if not 1 <= self.drop <= max_events:
             raise ValueError(f"drop={drop} is not between 1 and max_events={max_events}")
         self.shelf = shelf
-        self._trimming = asyncio.Lock()
+        self._trimming: WeakKeyDictionary[Partition, asyncio.Lock] = WeakKeyDictionary()
+        self._shelving = asyncio.Lock()
+        self._adding: asyncio.Future[None] | None = None
         self._without_place: set[str] = set()
 
     def check_topic(self, topic: str) -> None:
@@ -67,41 +80,69 @@ class Bounds:
     async def _answer(self, ctx: Context, request: ProduceRequest, answer: Any) -> Any:
         if isinstance(answer, Awaitable):
             answer = await answer
-        touched = []
-        for data in request.topic_data:
-            try:
-                topic = ctx.broker.topics.find(data.name, data.topic_id)
-                touched += [topic.partition(part.index) for part in data.partition_data]
-                # Only what readers see is counted; with acks=0 or 1 that is still to come.
-                for partition in touched:
-                    if durable := partition.durable(partition.log.end_offset):
-                        await durable
-            except KafkaError:
-                continue  # The answer says so already.
-        await self.enforce(ctx.broker, touched)
+        touched = _touched(ctx.broker, request)
+        exceeding = [p for p in touched if self._excess(p, p.log.end_offset) > 0]
+        await self._run(ctx.broker, [self._trim_when_seen(ctx.broker, p) for p in exceeding])
         return answer
 
     async def enforce(self, broker: Broker, partitions: Iterable[Partition]) -> None:
-        async with self._trimming:
-            try:
-                trimmed = [p for p in partitions if await self._trim(broker, p)]
-                if trimmed:
-                    await broker.storage.checkpoint_log_starts()
-            except (OSError, sqlite3.Error, KafkaError) as error:
-                logger.error("stale events stay in the log, for they cannot be put away: %s", error)
+        """Trim those that hold more than they may."""
+        exceeding = [p for p in partitions if self._excess(p, p.high_watermark) > 0]
+        await self._run(broker, [self._trim(broker, p) for p in exceeding])
+
+    def _excess(self, partition: Partition, end: int) -> int:
+        return end - partition.log.log_start_offset - self.max_events
+
+    async def _run(self, broker: Broker, trims: Sequence[_Trim]) -> None:
+        if not trims:
+            return
+        ended = await asyncio.gather(*trims, return_exceptions=True)
+        if True in ended:
+            await broker.storage.checkpoint_log_starts()
+        for failure in ended:
+            if isinstance(failure, BaseException):
+                raise failure
+
+    async def _trim_when_seen(self, broker: Broker, partition: Partition) -> bool:
+        """Only what readers see is counted; with acks=0 or 1 that is still to come."""
+        try:
+            if durable := partition.durable(partition.log.end_offset):
+                await durable
+        except KafkaError:
+            return False  # Nobody will see it.
+        return await self._trim(broker, partition)
 
     async def _trim(self, broker: Broker, partition: Partition) -> bool:
+        """Whether the log starts later now."""
+        async with self._trimming.setdefault(partition, asyncio.Lock()):
+            try:
+                return await self._drop_excess(broker, partition)
+            except Exception as error:
+                # Whatever it is, a damaged file of the shelf too: what was put is in the log, and
+                # who put it must not be told otherwise.
+                self._tell_kept(partition, error)
+                return False
+
+    def _tell_kept(self, partition: Partition, error: Exception) -> None:
+        """But of one that was deleted meanwhile, nothing stays."""
+        if not partition.is_closed:
+            is_expected = isinstance(error, OSError | sqlite3.Error | KafkaError)
+            logger.error(
+                "stale events stay in the log of %s, for they cannot be put away: %s",
+                partition.name,
+                error,
+                exc_info=None if is_expected else error,
+            )
+
+    async def _drop_excess(self, broker: Broker, partition: Partition) -> bool:
         start = partition.log.log_start_offset
-        excess = partition.high_watermark - start - self.max_events
+        excess = self._excess(partition, partition.high_watermark)
         if excess <= 0 or partition.offline is not None:
             return False
         if not self._has_place(partition.name.topic):
             return False
         until = start + -(-excess // self.drop) * self.drop
         if self.shelf:
-            # Else a repair may drop them, and give their offsets to others.
-            if waiting := partition.flushed(until):
-                await waiting
             await self._put_away(self.shelf, broker, partition, until)
         partition.delete_records(until)
         return True
@@ -109,10 +150,36 @@ class Bounds:
     async def _put_away(
         self, shelf: Shelf, broker: Broker, partition: Partition, until: int
     ) -> None:
+        topic_id = broker.topics.named(partition.name.topic).id
+        # Else a repair may drop them, and give their offsets to others.
+        if waiting := partition.flushed(until):
+            await waiting
         offset = partition.log.log_start_offset
-        events: list[Event] = []
+        stale: list[Event] = []
         while offset < until and (found := await page(broker.disk, partition, offset)):
-            events += (event_of(partition.name, each) for each in found)
             offset = found[-1].record.offset + 1
-        stale = [event for event in events if event.offset < until]
-        await broker.disk.run(lambda: shelf.add(stale))
+            stale += (
+                event_of(partition.name, each) for each in found if each.record.offset < until
+            )
+            if len(stale) >= _SHELVED_AT_ONCE:
+                await self._shelve(broker, partition, partial(shelf.add, topic_id, stale))
+                stale = []
+        await self._shelve(broker, partition, partial(shelf.add, topic_id, stale))
+
+    async def _shelve(self, broker: Broker, partition: Partition, add: Callable[[], None]) -> None:
+        async with self._shelving:
+            if self._adding:
+                # Who has begun it may have been cancelled: its thread goes on.
+                await asyncio.wait([self._adding])
+            # Once it is deleted, the shelf may have events of a namesake.
+            partition.check_online()
+            self._adding = broker.disk.run(add)
+            await asyncio.shield(self._adding)
+
+
+def _touched(broker: Broker, request: ProduceRequest) -> Iterator[Partition]:
+    """The partitions of a request that there are: for others, the answer has an error."""
+    for data in request.topic_data:
+        for part in data.partition_data:
+            with suppress(KafkaError):
+                yield broker.topics.find(data.name, data.topic_id).partition(part.index)

@@ -243,8 +243,9 @@ class Node:
         if self._bounds:
             for topic in self.topics():
                 self._bounds.check_topic(topic.name)
-            for topic in self.topics():
-                await self._bounds.enforce(self.broker, topic.partitions)
+            # One after the other: of each, many events are in memory on their way to the shelf.
+            for partition in [p for topic in self.topics() for p in topic.partitions]:
+                await self._bounds.enforce(self.broker, [partition])
 
 
 def span_of(partition: Partition) -> Span:

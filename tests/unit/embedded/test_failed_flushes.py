@@ -2,35 +2,20 @@
 
 import asyncio
 import errno
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from tests.held_disk import settled
 from tests.unit.broker.broker_rig import BrokerRig, run
+from tests.unit.embedded.shelves import ShelfInMemory
 
 from kafkaesque.embedded.bounds import Bounds
 from kafkaesque.embedded.node import NewEvent, Node
-from kafkaesque.embedded.stale import StaleEvent
+from kafkaesque.embedded.stale import open_shelf
 from kafkaesque.errors import KafkaError
-from kafkaesque.event import Event
 from kafkaesque.records.murmur2 import partition_for_key
 
 EIO = OSError(errno.EIO, "Input/output error")
-
-
-class ShelfInMemory:
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    def check_topic(self, topic: str) -> None:
-        pass
-
-    def add(self, events: Sequence[Event]) -> None:
-        self.events += events
-
-    def rows(self, topic: str) -> list[StaleEvent]:
-        return []
 
 
 def test_a_put_of_which_a_repair_has_dropped_a_part_fails(tmp_path: Path) -> None:
@@ -81,3 +66,31 @@ def test_stale_events_are_put_away_when_they_are_durable(tmp_path: Path) -> None
         assert partition.log.log_start_offset == 1
 
     run(tmp_path, work)
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.sqlite"])
+def test_what_was_put_away_when_the_partition_went_offline_is_put_away_once(
+    tmp_path: Path, name: str
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        partition = (await rig.topic("orders")).partition(0)
+        await rig.fill(partition, 3)
+        shelf = open_shelf(tmp_path / name, is_durable=True)
+        bounds = Bounds(2, 1, shelf)
+        rig.disk.is_held = True
+        bounded = asyncio.ensure_future(bounds.enforce(rig.broker, [partition]))
+        await settled()
+        rig.append(partition)
+        rig.disk.hold_back(EIO)()
+        await settled()
+        assert partition.offline is not None
+        rig.disk.let_go()
+        rig.disk.is_held = False
+        await bounded
+        assert [row.offset for row in shelf.rows("orders")] == [0]
+        await rig.broker.storage.revive()
+        await bounds.enforce(rig.broker, [partition])
+        assert [row.offset for row in shelf.rows("orders")] == [0]
+        assert partition.log.log_start_offset == 1
+
+    run(tmp_path / "data", work)
