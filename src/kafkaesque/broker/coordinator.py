@@ -278,11 +278,23 @@ class Coordinator:
             self.table.offsets.commit(staged)
         self._discard_vacant(staged.group_id)
 
-    async def delete_offsets(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
-        """Delete offsets; returns when that is durable. Raises if not: they are still there."""
-        is_known = partial(self.table.offsets.is_known, group_id)
-        await _all_done(await self._delete_in_slices(group_id, set(partitions), is_known))
+    async def delete_offsets(
+        self, group_id: str, partitions: Iterable[TopicPartition]
+    ) -> set[TopicPartition]:
+        """Delete offsets; returns when that is durable. Raises if not: they are still there. Those
+        of topics that the group reads by then are kept, and told.
+        """
+        kept: set[TopicPartition] = set()
+
+        def is_doomed(name: TopicPartition) -> bool:
+            group = self.table.group(group_id)
+            if group is not None and group.is_subscribed_to(name.topic):
+                kept.add(name)
+            return name not in kept and self.table.offsets.is_known(group_id, name)
+
+        await _all_done(await self._delete_in_slices(group_id, set(partitions), is_doomed))
         self._drop_if_nothing_is_left(group_id)
+        return kept
 
     async def delete_topic(self, topic: str) -> None:
         """A topic that is gone takes its committed offsets with it. Nobody can commit for the topic

@@ -63,8 +63,18 @@ class Session:
     incremental: bool = False
     used_ms: int = 0
     wanted: dict[Key, Wanted] = field(default_factory=dict)
-    coming: int = 0
-    """Partitions of a request that is let in and not yet taken over."""
+    coming: dict[int, int] = field(default_factory=dict)
+    """Partitions of requests that are let in and not yet taken over, by epoch: it tells a session's
+    requests apart. They may come over several connections at once.
+    """
+
+    @property
+    def size(self) -> int:
+        """The partitions that it keeps, or is about to."""
+        return len(self.wanted) + (sum(self.coming.values()) if self.coming else 0)
+
+    def let_in(self, request: FetchRequest) -> None:
+        self.coming[request.session_epoch] = _count_partitions(request)
 
     def take(self, request: FetchRequest) -> None:
         """Take over what the request says."""
@@ -75,11 +85,11 @@ class Session:
         for topic in request.topics:
             for partition in topic.partitions:
                 self.want(topic, partition)
-        self.taken()
+        self.taken(request)
 
-    def taken(self) -> None:
-        """Nothing more of a request is to come."""
-        self.coming = 0
+    def taken(self, request: FetchRequest) -> None:
+        """Nothing more of this request is to come. May be said twice."""
+        self.coming.pop(request.session_epoch, None)
 
     def forget(self, topic: ForgottenTopic, number: int) -> None:
         self.wanted.pop((topic.topic, topic.topic_id.int, number), None)
@@ -119,6 +129,8 @@ class FetchSessions:
         self._clock = clock
         self._max_partitions = max_partitions
         self._sessions: dict[int, Session] = {}
+        self._ended: list[Session] = []
+        """Those that still had requests to take over when they ended."""
 
     def resolve(self, request: FetchRequest, owner: Owner) -> Session:
         """The session that this request starts, continues, or goes without. What it changes in it
@@ -129,14 +141,14 @@ class FetchSessions:
                 self._end(request.session_id, owner)
             is_kept = request.session_epoch == _INITIAL and self._make_room(request, slots=1)
             session = self._new(owner) if is_kept else Session()
-            session.coming = _count_partitions(request)
+            session.let_in(request)
             return session
         session = self._known(request, owner)
         session.used_ms = self._clock()
         if request.topics and not self._make_room(request):
             self._end(session.id, owner)
             raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
-        session.coming = _count_partitions(request)
+        session.let_in(request)
         session.epoch = 1 if session.epoch == _MAX_EPOCH else session.epoch + 1
         session.incremental = True
         return session
@@ -145,29 +157,37 @@ class FetchSessions:
         session = self._sessions.get(session_id)
         if session is not None and session.owner == owner:
             del self._sessions[session_id]
+            if session.coming:
+                self._ended.append(session)
 
     def _make_room(self, request: FetchRequest, slots: int = 0) -> bool:
         """Whether there is room for a request, and for as many sessions more. If need be, those
         that were silent for long give way to it, the longest first; if that is not enough, none.
         """
         slots += len(self._sessions) - self._slots
-        kept = sum(map(_size, self._sessions.values()))
-        partitions = kept + _count_partitions(request) - self._max_partitions
+        partitions = self._kept() + _count_partitions(request) - self._max_partitions
         evicted, silent = [], self._silent()
         while slots > 0 or partitions > 0:
             session = next(silent, None)
             if session is None:
                 return False
             evicted.append(session.id)
-            slots, partitions = slots - 1, partitions - _size(session)
+            slots, partitions = slots - 1, partitions - session.size
         for session_id in evicted:
             del self._sessions[session_id]
         return True
 
+    def _kept(self) -> int:
+        self._ended = [session for session in self._ended if session.coming]
+        kept = sum(session.size for session in self._sessions.values())
+        return kept + sum(session.size for session in self._ended)
+
     def _silent(self) -> Iterator[Session]:
-        """Sessions that may be evicted."""
+        """Sessions that may be evicted. Not while requests are on their way into them: that would
+        free nothing.
+        """
         since_ms = self._clock() - _EVICTABLE_AFTER_MS
-        silent = (session for session in self._sessions.values() if session.used_ms <= since_ms)
+        silent = [s for s in self._sessions.values() if s.used_ms <= since_ms and not s.coming]
         yield from sorted(silent, key=lambda session: session.used_ms)
 
     def _known(self, request: FetchRequest, owner: Owner) -> Session:
@@ -193,11 +213,6 @@ class FetchSessions:
         while (number := randint(1, _MAX_ID)) in self._sessions:
             pass
         return number
-
-
-def _size(session: Session) -> int:
-    """The partitions that it keeps, or is about to."""
-    return len(session.wanted) + session.coming
 
 
 def _count_partitions(request: FetchRequest) -> int:

@@ -26,7 +26,7 @@ class _Written:
 
     def __init__(self) -> None:
         self.pending: list[asyncio.Future[None]] = []
-        self.failure: KafkaError | None = None
+        self.failure: Exception | None = None
 
 
 class Markers:
@@ -104,7 +104,7 @@ class Markers:
             return
         try:
             waiting = self.end_in(partition, effect.producer_id, effect.producer_epoch, marker)
-        except KafkaError as error:
+        except Exception as error:
             written.failure = error
         else:
             if waiting is not None:

@@ -59,6 +59,7 @@ from kafkaesque.transactions.partitions import Partitions
 from kafkaesque.transactions.records import (
     TransactionRecord,
     decode,
+    key_of,
     tombstone,
     transaction_record,
 )
@@ -95,13 +96,16 @@ class _Added(NamedTuple):
     flushed: "asyncio.Future[None]"
 
 
-class _Orphan(NamedTuple):
+@dataclass(slots=True)
+class _Orphan:
     """Open records in a partition that belong to no transaction that is going on."""
 
     partition: TopicPartition
     producer_id: int
     producer_epoch: int
     marker: Marker
+    marked: "asyncio.Future[None] | None" = None
+    """Done when the marker is on disk, or lost."""
 
 
 class Transactions:
@@ -133,6 +137,8 @@ class Transactions:
         self._added: dict[str, _Added] = {}
         self._unwritten: set[str] = set()
         """Whose markers could not be written."""
+        self._unreadable: str | None = None
+        """Why the log could not be read when somebody was doubtful, if it was so the last time."""
         self._orphans: dict[tuple[TopicPartition, int], _Orphan] = {}
         """By partition and producer. Until its marker is durable, nothing follows it there."""
         self._late: dict[str, list[tuple[Partition, OpenTransaction]]] = {}
@@ -377,15 +383,26 @@ class Transactions:
 
     def _end_orphans(self) -> None:
         """Write their markers; they are looked at again until that is durable."""
-        for orphan in sorted(self._orphans.values()):
-            partition = self._markers.partition(orphan.partition)
-            try:
-                waiting = partition and self._markers.end_in(partition, *orphan[1:])
-            except KafkaError as error:
-                logger.error("%s: cannot be ended yet: %s", orphan.partition, error.message)
-            else:
-                if waiting is None:
-                    del self._orphans[orphan.partition, orphan.producer_id]
+        for key, orphan in sorted(self._orphans.items()):
+            # While a disk hangs, one who waits for it is enough.
+            if orphan.marked is None or (orphan.marked.done() and orphan.marked.exception()):
+                self._end_orphan(orphan)
+            elif orphan.marked.done():
+                del self._orphans[key]
+
+    def _end_orphan(self, orphan: _Orphan) -> None:
+        partition = self._markers.partition(orphan.partition)
+        whose = orphan.producer_id, orphan.producer_epoch
+        orphan.marked = None
+        try:
+            if partition is not None:
+                orphan.marked = self._markers.end_in(partition, *whose, orphan.marker)
+        except Exception as error:
+            bug = None if isinstance(error, KafkaError) else error
+            logger.error("%s: cannot be ended yet: %s", orphan.partition, error, exc_info=bug)
+        else:
+            if orphan.marked is None:
+                del self._orphans[orphan.partition, orphan.producer_id]
 
     def _open(self) -> Iterator[tuple[Partition, OpenTransaction]]:
         for topic in self._topics:
@@ -530,24 +547,48 @@ class Transactions:
 
     async def _reload(self) -> None:
         """Read from the log how the doubtful ones stand. They take nothing meanwhile, so nothing
-        of theirs is appended; if the log cannot be read, they stay as they are.
+        of theirs is appended; if the log cannot be read, they stay as they are, and nobody else
+        has to wait for that.
         """
         doubtful = {name: desk for name, desk in self._desks.items() if desk.is_doubtful}
         if not doubtful or self._log is None or self._log.partition.offline is not None:
             return
-        last: dict[str, TransactionRecord] = {}
-        async for key, value in self._slices.paced(_records(self._log)):
-            record = decode(key, value)
-            if record is not None and record.transactional_id in doubtful:
-                last[record.transactional_id] = record
-        if self._log.partition.offline is None:
+        partition = self._log.partition
+        reopened = partition.reopened
+        try:
+            last = await self._last_records(self._log, doubtful)
+        except Exception as error:
+            # Whatever it is: the others must not wait for it.
+            self._tell_unreadable(error)
+            return
+        self._unreadable = None
+        # Else it may have lost what was read: that need not have been on disk.
+        if partition.offline is None and partition.reopened == reopened:
             self._restore(doubtful, last)
 
-    def _restore(self, doubtful: dict[str, _Desk], last: dict[str, TransactionRecord]) -> None:
+    async def _last_records(
+        self, log: StateLog, transactional_ids: Iterable[str]
+    ) -> list[TransactionRecord]:
+        keys = set(map(key_of, transactional_ids))
+        records = self._slices.paced(_records(log))
+        # No other value is decoded: it may have thousands of partitions.
+        last = {key: value async for key, value in records if key in keys}
+        return [record for key, value in last.items() if (record := decode(key, value))]
+
+    def _tell_unreadable(self, error: Exception) -> None:
+        """Once, not with each tick."""
+        reason = str(error)
+        if reason != self._unreadable:
+            text = "how doubtful transactions stand cannot be read yet: %s"
+            bug = None if isinstance(error, KafkaError) else error
+            logger.error(text, reason, exc_info=bug)
+        self._unreadable = reason
+
+    def _restore(self, doubtful: dict[str, _Desk], last: Iterable[TransactionRecord]) -> None:
         for transactional_id in doubtful:
             self.table.remove(transactional_id)
-            if record := last.get(transactional_id):
-                self.table.take(record)
+        for record in last:
+            self.table.take(record)
         for partition, opened in self._open():
             owner = self.table.by_producer(opened.producer_id)
             is_orphan = (partition.name, opened.producer_id) in self._orphans
@@ -566,7 +607,8 @@ class Transactions:
         desk.is_busy = True
         try:
             waiting = self._markers.write(effect, partial(self._marker_in, effect))
-        except KafkaError as error:
+        except Exception as error:
+            # Whatever it was: if it stayed busy, nothing of this id would ever go on.
             self._marked_now(transactional_id, desk, error)
             return
         if waiting is None:
@@ -596,7 +638,9 @@ class Transactions:
         desk.is_busy = False
         if failure is not None:
             level = logging.INFO if _is_gone(failure) else logging.ERROR
-            logger.log(level, "transaction %s cannot be ended yet: %s", transactional_id, failure)
+            text = "transaction %s cannot be ended yet: %s"
+            bug = None if isinstance(failure, KafkaError) else failure
+            logger.log(level, text, transactional_id, failure, exc_info=bug)
             self._unwritten.add(transactional_id)
         desk.events.appendleft(Written() if failure is None else Unwritten())
 

@@ -67,11 +67,11 @@ def transaction_record(transactional_id: str, stored: StoredTransaction) -> Stor
         transaction_start_timestamp_ms=stored.started_ms,
         client_transaction_version=stored.client_transaction_version,
     )
-    return _key(transactional_id), encode_versioned(value, VALUE_VERSION)
+    return key_of(transactional_id), encode_versioned(value, VALUE_VERSION)
 
 
 def tombstone(transactional_id: str) -> Tombstone:
-    return _key(transactional_id), None
+    return key_of(transactional_id), None
 
 
 def decode(key: Buffer, value: Buffer | None) -> TransactionRecord | None:
@@ -82,7 +82,7 @@ def decode(key: Buffer, value: Buffer | None) -> TransactionRecord | None:
     return TransactionRecord(transactional_id, None if value is None else _stored(value))
 
 
-def _key(transactional_id: str) -> bytes:
+def key_of(transactional_id: str) -> bytes:
     return encode_versioned(TransactionLogKey(transactional_id=transactional_id), KEY_VERSION)
 
 

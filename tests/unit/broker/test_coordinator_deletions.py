@@ -59,7 +59,7 @@ async def expire(coordinator: Coordinator) -> None:
     await coordinator.expire(RETENTION_MS)
 
 
-DELETIONS: dict[str, Callable[[Coordinator], Awaitable[None]]] = {
+DELETIONS: dict[str, Callable[[Coordinator], Awaitable[object]]] = {
     "offsets": lambda coordinator: coordinator.delete_offsets("g", [ORDERS]),
     "topic": lambda coordinator: coordinator.delete_topic("orders"),
     "group": delete_group,
@@ -70,7 +70,7 @@ DELETIONS: dict[str, Callable[[Coordinator], Awaitable[None]]] = {
 @pytest.mark.parametrize("deletion", DELETIONS.values(), ids=list(DELETIONS))
 @pytest.mark.parametrize("fault", ["is_full", "fails_to_sync"])
 def test_a_deletion_that_is_not_durable_has_deleted_nothing_and_may_be_asked_for_again(
-    tmp_path: Path, deletion: Callable[[Coordinator], Awaitable[None]], fault: str
+    tmp_path: Path, deletion: Callable[[Coordinator], Awaitable[object]], fault: str
 ) -> None:
     async def work(log: StateLog, files: FaultyFiles, storage: DiskStorage) -> None:
         coordinator = load(log, Now())
@@ -95,7 +95,7 @@ def test_a_deletion_that_is_not_durable_has_deleted_nothing_and_may_be_asked_for
 
 @pytest.mark.parametrize("deletion", DELETIONS.values(), ids=list(DELETIONS))
 def test_what_is_being_deleted_is_there_until_that_is_durable(
-    tmp_path: Path, deletion: Callable[[Coordinator], Awaitable[None]]
+    tmp_path: Path, deletion: Callable[[Coordinator], Awaitable[object]]
 ) -> None:
     async def work(log: StateLog, files: HeldFiles, storage: DiskStorage) -> None:
         coordinator = load(log, Now())

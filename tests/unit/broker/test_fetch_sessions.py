@@ -3,6 +3,8 @@
 from uuid import UUID
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kafkaesque.broker.fetch_sessions import FetchSessions, Owner, Session
 from kafkaesque.errors import ErrorCode, KafkaError
@@ -196,3 +198,98 @@ def test_requests_that_are_let_in_before_others_are_taken_over_count_too() -> No
     # What is named again is counted once.
     first.take(request(first.id, 1, a=1))
     assert sessions.resolve(request(0, 0, a=0), ME).id != 0
+
+
+def test_requests_of_one_session_that_come_at_once_count_together() -> None:
+    sessions = FetchSessions(10, Now(), max_partitions=4)
+    session_id = resolve(sessions, request(0, 0, a=0)).id
+    second, third = request(session_id, 1, b=0, c=0), request(session_id, 2, d=0)
+    session = sessions.resolve(second, ME)
+    sessions.resolve(third, ME)
+    assert sessions.resolve(request(0, 0, e=0), STRANGER).id == 0
+    # What one has brought, or would have, says nothing about the other.
+    session.take(third)
+    assert sessions.resolve(request(0, 0, e=0), STRANGER).id == 0
+    session.taken(second)
+    session.taken(second)
+    assert sessions.resolve(request(0, 0, e=0, f=0), STRANGER).id != 0
+
+
+def test_a_session_that_has_ended_counts_until_its_requests_are_taken_over() -> None:
+    sessions = FetchSessions(10, Now(), max_partitions=3)
+    session_id = resolve(sessions, request(0, 0, a=0)).id
+    late = request(session_id, 1, b=0)
+    session = sessions.resolve(late, ME)
+    resolve(sessions, request(session_id, -1))
+    assert sessions.resolve(request(0, 0, c=0, d=0), ME).id == 0
+    session.take(late)
+    assert sessions.resolve(request(0, 0, c=0, d=0), ME).id != 0
+
+
+def test_a_session_does_not_give_way_while_requests_are_on_their_way_into_it() -> None:
+    now = Now()
+    sessions = FetchSessions(1, now)
+    late = request(0, 0, a=0)
+    session = sessions.resolve(late, ME)
+    now.ms = 10 * 60 * 1000
+    assert sessions.resolve(request(0, 0, b=0), ME).id == 0
+    session.taken(late)
+    assert sessions.resolve(request(0, 0, b=0), ME).id != 0
+    assert not known(sessions, [session.id])[0]
+
+
+MAX_PARTITIONS = 12
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["begin", "go on", "end", "take", "cancel", "wait"]),
+        st.integers(0, 5),
+        st.integers(0, 20),
+        st.integers(0, 6),
+    ),
+    max_size=60,
+)
+
+
+@given(STEPS)
+def test_sessions_keep_no_more_in_whatever_order_requests_come_and_go(
+    steps: list[tuple[str, int, int, int]],
+) -> None:
+    now = Now()
+    sessions = FetchSessions(3, now, MAX_PARTITIONS)
+    everyone: list[Session] = []
+    under_way: list[tuple[Session, FetchRequest]] = []
+
+    def ask(session_id: int, epoch: int, first: int, count: int) -> None:
+        names = {f"t{first + number}": 0 for number in range(count)}
+        asked = request(session_id, epoch, **names)
+        try:
+            session = sessions.resolve(asked, ME)
+        except KafkaError:
+            return
+        under_way.append((session, asked))
+        if session.id and session not in everyone:
+            everyone.append(session)
+
+    for step, which, first, count in steps:
+        match step:
+            case "begin":
+                ask(0, 0, first, count)
+            case "go on" | "end" if everyone:
+                session = everyone[-1 - which % len(everyone)]
+                ask(session.id, session.epoch if step == "go on" else -1, first, count)
+            case "take" | "cancel" if under_way:
+                session, asked = under_way.pop(which % len(under_way))
+                if step == "take":
+                    session.take(asked)
+                session.taken(asked)
+            case "wait":
+                now.ms += 60_000
+        for session in everyone:
+            mine = [asked for whose, asked in under_way if whose is session]
+            assert sum(session.coming.values()) == sum(len(asked.topics) for asked in mine)
+        held = [s for s in everyone if s.coming or s.id in sessions._sessions]
+        assert sum(len(session.wanted) for session in held) <= MAX_PARTITIONS
+    for session, asked in under_way:
+        session.take(asked)
+    kept = sum(len(session.wanted) for session in sessions._sessions.values())
+    assert sessions._kept() == kept <= MAX_PARTITIONS

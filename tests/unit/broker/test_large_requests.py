@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Generator
+from itertools import count
 from typing import Any
 
 import pytest
@@ -18,6 +19,11 @@ from kafkaesque.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
+)
+from kafkaesque.protocol.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
 )
 from kafkaesque.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
@@ -114,3 +120,33 @@ def test_a_member_that_has_lost_its_place_meanwhile_commits_no_more() -> None:
         assert errors == {ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID}
 
     with_broker(None, work)
+
+
+def test_a_group_that_subscribes_meanwhile_keeps_the_offsets_that_are_not_deleted_yet() -> None:
+    async def work(broker: Broker, files: PathFiles, now: Now) -> None:
+        await new_topic(broker, "t", 1_000)
+        offsets, names = broker.coordinator.table.offsets, _names("t", 1_000)
+        await broker.coordinator.commit("g", dict.fromkeys(names, CommittedOffset(1)))
+        partitions = [OffsetDeleteRequestPartition(partition_index=n) for n in range(1_000)]
+        topic = OffsetDeleteRequestTopic(name="t", partitions=partitions)
+        broker.slices._clock = count().__next__
+        deleting = asyncio.ensure_future(
+            call(broker, OffsetDeleteRequest(group_id="g", topics=[topic]), 0)
+        )
+        await until(lambda: len(offsets.known("g", "t")) < 1_000)
+        await member_of(broker, "g")
+        await broker.coordinator.commit("g", {names[-1]: CommittedOffset(2)})
+        response = await deleting
+        answers = response.topics[0].partitions
+        kept = {name for name in names if answers[name.partition].error_code}
+        assert {answers[name.partition].error_code for name in kept} == {
+            ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+        }
+        assert offsets.fetch("g", names[-1]) == CommittedOffset(2)
+        assert kept == set(offsets.known("g", "t"))
+
+    with_broker(None, work)
+
+
+def _names(topic: str, partitions: int) -> list[TopicPartition]:
+    return [TopicPartition(topic, number) for number in range(partitions)]

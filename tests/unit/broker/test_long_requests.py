@@ -147,6 +147,31 @@ def test_a_fetch_whose_connection_is_lost_leaves_nothing_of_it_to_come(turns: in
     with_client(scenario)
 
 
+def test_fetches_of_one_session_that_come_at_once_keep_no_more_than_there_is_room_for() -> None:
+    def fetch(session_id: int, epoch: int) -> FetchRequest:
+        numbers = range(300 * epoch, 300 * (epoch + 1))
+        topics = [
+            FetchTopic(topic="a.b", partitions=[FetchPartition(partition=i) for i in numbers])
+        ]
+        return FetchRequest(
+            session_id=session_id, session_epoch=epoch, max_wait_ms=0, min_bytes=0, topics=topics
+        )
+
+    async def scenario(broker: Broker, client: Client) -> None:
+        clock = count()
+        broker.slices = Slices(lambda: next(clock))
+        sessions = broker.fetch_sessions = FetchSessions(10, lambda: 0, max_partitions=1000)
+        session_id = (await client.call(fetch(0, 0), 11)).session_id
+        calls = [Client(broker).call(fetch(session_id, epoch), 11) for epoch in (1, 2, 3, 4)]
+        answers = await asyncio.gather(*calls)
+        not_found = ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+        assert [answer.error_code for answer in answers] == [0, 0, not_found, not_found]
+        assert sum(len(session.wanted) for session in sessions._sessions.values()) <= 1000
+        assert not sessions._kept()
+
+    with_client(scenario)
+
+
 def test_a_long_poll_of_many_partitions_looks_at_them_again_in_slices(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

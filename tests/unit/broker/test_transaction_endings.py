@@ -121,15 +121,21 @@ def test_an_administrator_is_answered_when_the_marker_of_somebody_else_is_durabl
     with_broker(tmp_path / "data", work)
 
 
+def leave_open_records_of_nobody(path: Path) -> None:
+    """In `a`, by a producer of whom no transaction knows."""
+
+    async def work(broker: Broker, files: PathFiles, now: Now) -> None:
+        await begin(broker)
+        await write(await new_topic(broker, "a"), STRANGER, 0)
+
+    with_broker(path / "data", work)
+
+
 @pytest.mark.parametrize("fault", ["full", "unsynced"])
 def test_open_records_of_nobody_are_aborted_even_if_the_start_could_not(
     tmp_path: Path, fault: str
 ) -> None:
-    async def before(broker: Broker, files: PathFiles, now: Now) -> None:
-        await begin(broker)
-        await write(await new_topic(broker, "a"), STRANGER, 0)
-
-    with_broker(tmp_path / "data", before)
+    leave_open_records_of_nobody(tmp_path)
 
     async def work(broker: Broker, files: PathFiles, now: Now) -> None:
         a = broker.topics.named("a").partition(0)
@@ -386,3 +392,67 @@ def test_what_was_decided_holds_after_a_restart_for_what_could_not_be_opened_bef
         with_broker(tmp_path, after)
     else:
         story.start_again(after)
+
+
+@pytest.mark.parametrize("partitions", [2, 20])
+def test_a_transaction_ends_though_its_markers_could_not_be_written_for_a_reason_unknown(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, partitions: int
+) -> None:
+    def fail(*whose: object) -> int:
+        raise ZeroDivisionError
+
+    async def work(broker: Broker, files: PathFiles, now: Now) -> None:
+        a = await new_topic(broker, "a", partitions)
+        others = broker.topics.named("a").partitions[1:]
+        whose = await begin(broker, a, *others)
+        with monkeypatch.context() as patched:
+            patched.setattr(a, "append_marker", fail)
+            assert await end(broker, whose, commit=True) is ErrorCode.NONE
+        assert "ZeroDivisionError" in caplog.text
+        assert a.open_transactions()
+        assert all(map(is_committed, others))
+        await ticked(broker, lambda: state(broker) is State.COMPLETE_COMMIT)
+        assert is_committed(a)
+
+    with_broker(None, work)
+
+
+def test_what_is_nobodys_is_over_when_its_marker_is_durable_whatever_follows(
+    tmp_path: Path,
+) -> None:
+    """Where others write all the time, something is always on its way to the disk."""
+
+    leave_open_records_of_nobody(tmp_path)
+
+    async def work(broker: Broker, files: PathFiles, now: Now) -> None:
+        a = broker.topics.named("a").partition(0)
+        await broker.transactions.tick()
+        await until(lambda: a.high_watermark == a.log.end_offset)
+        files.held.add("/a-0/")
+        writing = asyncio.ensure_future(write(a, STRANGER + 1, 0))
+        await until(lambda: a.high_watermark < a.log.end_offset)
+        await broker.transactions.tick()
+        assert not broker.transactions._orphans
+        files.release()
+        await writing
+
+    with_broker(tmp_path / "data", work)
+
+
+def test_while_a_disk_hangs_one_waits_there_for_the_end_of_what_is_nobodys(tmp_path: Path) -> None:
+    leave_open_records_of_nobody(tmp_path)
+
+    async def work(broker: Broker, files: PathFiles, now: Now) -> None:
+        a = broker.topics.named("a").partition(0)
+        for _ in range(5):
+            await broker.transactions.tick()
+        assert len(a._unflushed) == 1
+        files.release()
+        await until(lambda: a.high_watermark == a.log.end_offset)
+        await broker.transactions.tick()
+        assert not broker.transactions._orphans
+        assert [aborted.producer_id for aborted in a.aborted(0, 1_000)] == [STRANGER]
+
+    files = PathFiles()
+    files.held.add("/a-0/")
+    with_broker(tmp_path / "data", work, files=files)

@@ -32,12 +32,18 @@ from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kafkaesque.errors import ErrorCode
+from kafkaesque.protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
 from kafkaesque.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     TopicProduceData,
 )
 from kafkaesque.transactions.events import State
+from kafkaesque.transactions.partitions import Partitions
 from kafkaesque.types import TopicPartition
 
 MANY = 40
@@ -219,5 +225,108 @@ def test_a_produce_adds_nothing_that_it_is_refused(partitions: int) -> None:
         transaction = broker.transactions.table.get("t")
         assert transaction is not None
         assert transaction.partitions == {TopicPartition("a", n) for n in range(1, partitions)}
+
+    with_broker(None, work)
+
+
+def test_a_produce_of_many_producers_adds_what_they_claim_in_slices(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def work(broker: Broker, files: PathFiles, now: Now) -> None:
+        await new_topic(broker, "a")
+        whose = await begin(broker)
+        records = [data("a", range(1), (STRANGER + number, 0)) for number in range(200)]
+        records.append(data("a", range(1), whose))
+        request = ProduceRequest(
+            transactional_id="t", acks=-1, timeout_ms=TIMEOUT_MS, topic_data=records
+        )
+        claims: list[Partitions] = []
+        add_together = broker.transactions.add_together
+
+        def counted(transactional_id: str, pid: int, epoch: int, partitions: Partitions) -> None:
+            claims.append(partitions)
+            add_together(transactional_id, pid, epoch, partitions)
+
+        monkeypatch.setattr(broker.transactions, "add_together", counted)
+        broker.slices._clock = count().__next__
+        producing = asyncio.ensure_future(call(broker, request, 12))
+        before = 0
+        while not producing.done():
+            await asyncio.sleep(0)
+            assert len(claims) - before <= MOST_PER_TURN
+            before = len(claims)
+        assert before == 201
+        answers = [topic.partition_responses[0] for topic in producing.result().responses]
+        assert answers[-1].error_code == ErrorCode.NONE
+        assert {each.error_code for each in answers[:-1]} == {ErrorCode.INVALID_PRODUCER_ID_MAPPING}
+
+    with_broker(None, work)
+
+
+def entry(
+    whose: Identity, number: int, *, topic: str = "a", verify_only: bool = False
+) -> AddPartitionsToTxnTransaction:
+    return AddPartitionsToTxnTransaction(
+        transactional_id="t",
+        producer_id=whose[0],
+        producer_epoch=whose[1],
+        verify_only=verify_only,
+        topics=[AddPartitionsToTxnTopic(name=topic, partitions=[number])],
+    )
+
+
+async def errors_of(broker: Broker, entries: list[AddPartitionsToTxnTransaction]) -> list[int]:
+    response = await call(broker, AddPartitionsToTxnRequest(transactions=entries), 5)
+    return [
+        result.topic_results[0].results_by_partition[0].partition_error_code
+        for result in response.results_by_transaction
+    ]
+
+
+@pytest.mark.parametrize("partitions", [5, 300])
+def test_a_transaction_that_a_request_names_again_and_again_is_stored_once(partitions: int) -> None:
+    async def work(broker: Broker, files: PathFiles, now: Now) -> None:
+        await new_topic(broker, "a", partitions)
+        whose = await begin(broker)
+        log = broker.topics.named(TRANSACTIONS_TOPIC).partition(0).log
+        before = log.end_offset
+        errors = await errors_of(broker, [entry(whose, number) for number in range(partitions)])
+        assert errors == [ErrorCode.NONE] * partitions
+        assert log.end_offset == before + 1
+        transaction = broker.transactions.table.get("t")
+        assert transaction is not None
+        assert transaction.partitions == {TopicPartition("a", n) for n in range(partitions)}
+
+    with_broker(None, work)
+
+
+def test_each_entry_for_a_transaction_is_answered_by_itself() -> None:
+    async def work(broker: Broker, files: PathFiles, now: Now) -> None:
+        await new_topic(broker, "a", 3)
+        whose = await begin(broker)
+        errors = await errors_of(
+            broker,
+            [
+                entry(whose, 0),
+                entry(whose, 0, topic="unknown"),
+                entry((STRANGER, 0), 1),
+                entry((whose[0], whose[1] + 1), 1),
+                entry(whose, 0, verify_only=True),
+                entry(whose, 1, verify_only=True),
+                entry(whose, 2),
+            ],
+        )
+        assert errors == [
+            ErrorCode.NONE,
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+            ErrorCode.PRODUCER_FENCED,
+            ErrorCode.NONE,
+            ErrorCode.INVALID_TXN_STATE,
+            ErrorCode.NONE,
+        ]
+        transaction = broker.transactions.table.get("t")
+        assert transaction is not None
+        assert transaction.partitions == {TopicPartition("a", n) for n in (0, 2)}
 
     with_broker(None, work)

@@ -56,7 +56,7 @@ def fetch(ctx: Context, request: FetchRequest) -> Answer:
         session = ctx.broker.fetch_sessions.resolve(request, owner)
     except KafkaError as error:
         return FetchResponse(error_code=error.code)
-    if len(session.wanted) + session.coming > _MANY_PARTITIONS:
+    if session.size > _MANY_PARTITIONS:
         ctx.alone = True
         return _fetch_many(ctx, request, session)
     session.take(request)
@@ -72,12 +72,8 @@ def fetch(ctx: Context, request: FetchRequest) -> Answer:
 def _fetch_many(ctx: Context, request: FetchRequest, session: Session) -> Awaitable[FetchResponse]:
     answer = asyncio.ensure_future(_fetch_in_slices(ctx, request, session))
 
-    def ended(done: asyncio.Future[FetchResponse]) -> None:
-        # Not a `finally` there: a connection may be lost before that has begun.
-        if done.cancelled():
-            session.taken()
-
-    answer.add_done_callback(ended)
+    # Not a `finally` there: a connection may be lost before that has begun.
+    answer.add_done_callback(lambda _: session.taken(request))
     return answer
 
 
@@ -89,7 +85,7 @@ async def _fetch_in_slices(ctx: Context, request: FetchRequest, session: Session
             session.forget(forgotten, number)
     async for topic, partition in paced((t, p) for t in request.topics for p in t.partitions):
         session.want(topic, partition)
-    session.taken()
+    session.taken(request)
     attempt = _Attempt(ctx, request, session)
     await attempt.look_in_slices()
     if attempt.is_due:

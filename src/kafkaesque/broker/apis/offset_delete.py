@@ -2,6 +2,8 @@
 (KIP-496).
 """
 
+from collections.abc import Set
+
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.groups.group import Group
@@ -34,10 +36,21 @@ async def offset_delete(ctx: Context, request: OffsetDeleteRequest) -> OffsetDel
                 OffsetDeleteResponsePartition(partition_index=name.partition, error_code=code)
             )
     try:
-        await ctx.broker.coordinator.delete_offsets(request.group_id, deleted)
+        kept = await ctx.broker.coordinator.delete_offsets(request.group_id, deleted)
     except KafkaError:
         return OffsetDeleteResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    if kept:
+        await _refuse(ctx, response, kept)
     return response
+
+
+async def _refuse(ctx: Context, response: OffsetDeleteResponse, kept: Set[TopicPartition]) -> None:
+    """Meanwhile, the group has begun to read these."""
+    paced = ctx.broker.slices.paced
+    async for topic in paced(response.topics):
+        async for answer in paced(topic.partitions):
+            if TopicPartition(topic.name, answer.partition_index) in kept:
+                answer.error_code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
 
 
 def _error(ctx: Context, group: Group, name: TopicPartition) -> ErrorCode:

@@ -5,6 +5,7 @@ where a transaction that is going on can still change them (KIP-447). Version 8 
 groups at once (KIP-709), 10 names topics by id.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from kafkaesque.broker.apis.context import Context
@@ -52,7 +53,8 @@ class _Asked:
         self._ctx = ctx
         self._stable = stable
         self._paced = ctx.broker.slices.paced
-        self._seen: set[tuple[str, TopicPartition]] = set()
+        # Numbers, by group and topic: to free as many names at once would hold the loop.
+        self._seen: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
         self._whole: set[str] = set()
 
     async def group(self, wanted: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
@@ -87,11 +89,12 @@ class _Asked:
             except KafkaError as unknown:
                 error = unknown.code
         answer = OffsetFetchResponseTopics(name=name, topic_id=wanted.topic_id)
+        seen = self._seen[group_id, name]
         async for index in self._paced(wanted.partition_indexes):
-            key = group_id, TopicPartition(name, index)
-            if error or key not in self._seen:
-                self._seen.add(key)
-                answer.partitions.append(self._partition(*key, error))
+            if error or index not in seen:
+                seen.add(index)
+                partition = TopicPartition(name, index)
+                answer.partitions.append(self._partition(group_id, partition, error))
         return answer
 
     def _partition(
