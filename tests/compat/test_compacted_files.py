@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.compat.dump_log import Dump, dump
-from tests.unit.log.compacting import all_batches, compact_disk, keyed, pairs, rules
+from tests.unit.log.compacting import all_batches, compact_disk, keyed, known, pairs, rules
 from tests.unit.log.logs import NOW, flush
 
 from kafkaesque.log.disk import DiskSegments
@@ -24,7 +24,8 @@ GAP = re.compile(r"Non-consecutive offsets|is followed by")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Log:
     """Twice compacted: batches in every codec, tombstones, a marker, a producer's empty header."""
     directory = tmp_path_factory.mktemp("orders-0")
-    log = Log.open(DiskSegments(OsFiles(), str(directory)), LogConfig(index_interval_bytes=100))
+    segments, config = DiskSegments(OsFiles(), str(directory)), LogConfig(index_interval_bytes=100)
+    log = Log.open(segments, config)
     for codec in Codec:
         keyed(log, ("a", "1"), (codec.name, "2"), ("a", "3"), codec=codec)
         keyed(log, (f"no {codec.name}", "1"), (f"no {codec.name}", None), codec=codec)
@@ -35,10 +36,10 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Log:
     log.roll()
     flush(log)
     for _ in range(2):
-        given = rules(log, last_offsets={PRODUCER: last})
+        given = rules(log, producers=known(PRODUCER, last_offset=last))
         assert compact_disk(log, OsFiles(), given, directory=str(directory))
     log.close(clean=True)
-    return log
+    return Log.open(segments, config, clean=True)
 
 
 @pytest.fixture(scope="module")

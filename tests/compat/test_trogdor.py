@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,8 +36,22 @@ def test_every_record_comes_round(peer: Peer, tmp_path: Path) -> None:
     command = ["java", "-Xmx256m", "-cp", path, "org.apache.kafka.trogdor.agent.Agent"]
     command += ["--agent.config", str(tmp_path / "agent.json"), "--node-name", "n"]
     command += ["--exec", str(tmp_path / "task.json")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    (status,) = done.stdout.split("Task succeeded with status ")[1:]
+    with (tmp_path / "stderr").open("w+") as stderr:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True)
+        with process:
+            output = "".join(_until_its_end(process))
+            # On a busy machine its shutdown hook may wait for ever for its own web server.
+            process.kill()
+        stderr.seek(0)
+        assert "Task succeeded" in output, stderr.read()[-2000:]
+    (status,) = output.split("Task succeeded with status ")[1:]
     counts, _ = json.JSONDecoder().raw_decode(status)
     assert counts == {"totalUniqueSent": COUNT, "totalReceived": COUNT}
+
+
+def _until_its_end(process: "subprocess.Popen[str]") -> Iterator[str]:
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.startswith("Running agent shutdown hook"):
+            return
+        yield line

@@ -330,7 +330,7 @@ GROUPS = (
 )
 
 TRANSACTIONS = (
-    on("kafka-transactions", "list"),
+    on("kafka-transactions", "list", blurred=True),
     on("kafka-transactions", "list --duration-filter 3600000"),
     on("kafka-transactions", "describe --transactional-id held", blurred=True),
     on("kafka-transactions", "describe --transactional-id missing"),
@@ -338,7 +338,7 @@ TRANSACTIONS = (
     on("kafka-transactions", "find-hanging --broker-id 0"),
     on("kafka-transactions", "abort --topic held --partition 0 --start-offset 7"),
     on("kafka-transactions", "forceTerminateTransaction --transactionalId held"),
-    on("kafka-transactions", "list"),
+    on("kafka-transactions", "list", blurred=True),
 )
 
 LOAD = (

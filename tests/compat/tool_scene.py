@@ -23,6 +23,7 @@ STACK = re.compile(r"^(\s+at |\s+\.\.\. |Caused by: |\s+Suppressed: ).*\n?", re.
 TIMES = re.compile(r"\b\d{13}\b|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[:,]\d{3}")
 ID = re.compile(r"(?<![\w-])(?=[\w-]*[a-z])[\w-]{22}(?![\w-])")
 FIGURES = re.compile(r"-?\d+(\.\d+)? *")
+PADDING = re.compile(r" +\t")
 SERVER_PROPERTIES = """process.roles=broker,controller
 node.id=0
 controller.listener.names=CONTROLLER
@@ -106,4 +107,5 @@ def _lines(process: "subprocess.Popen[str]", until: str) -> Iterable[str]:
 
 def _plain(row: Row, text: str, known: Mapping[str, str]) -> str:
     text = ID.sub("ID", TIMES.sub("TIME", STACK.sub("", _filled(text, known))))
-    return FIGURES.sub("N ", text) if row.blurred else text
+    # A column is as wide as its widest figure, and ours have other figures.
+    return FIGURES.sub("N ", PADDING.sub("\t", text)) if row.blurred else text
