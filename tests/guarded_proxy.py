@@ -17,10 +17,9 @@ from tests.scram_server import ScramServer
 
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.codec import decode, encode
-from kafkaesque.protocol.frame import frame
+from kafkaesque.protocol.frame import response_frame
 from kafkaesque.protocol.header import (
     decode_request_header,
-    encode_response_header,
 )
 from kafkaesque.protocol.messages import ASKED, FLEXIBLE_SINCE, MESSAGES
 from kafkaesque.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
@@ -138,8 +137,8 @@ def _let_in(client: socket.socket, password: str) -> bool:
                 code = ErrorCode.SASL_AUTHENTICATION_FAILED
                 answer = SaslAuthenticateResponse(error_code=code, error_message="wrong password")
         is_flexible = _APIS[key].has_flexible_response_header(version)
-        head = encode_response_header(correlation_id, is_flexible)
-        client.sendall(b"".join(frame([head, *encode(answer, version)])))
+        chunks = response_frame(correlation_id, is_flexible, encode(answer, version))
+        client.sendall(b"".join(chunks))
         if isinstance(answer, SaslAuthenticateResponse) and answer.auth_bytes.startswith(b"v="):
             return True
 

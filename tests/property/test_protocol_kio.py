@@ -23,12 +23,12 @@ from kio.serial import entity_writer
 from tests.tiers import examples, few
 
 from kafkaesque.protocol.codec import decode, encode
+from kafkaesque.protocol.frame import SIZE_BYTES, response_frame
 from kafkaesque.protocol.header import (
     RequestHeader,
     decode_request_header,
     decode_response_header,
     encode_request_header,
-    encode_response_header,
 )
 from kafkaesque.protocol.messages import ASKED, FLEXIBLE_SINCE, MESSAGES, Api
 from kafkaesque.protocol.messages.internal import ControlRecordKey, EndTxnMarker
@@ -133,7 +133,8 @@ def test_request_headers_are_kios_bytes(
 def test_response_headers_are_kios_bytes(flexible: bool, id_: int) -> None:
     kios = importlib.import_module(f"kio.schema.response_header.v{1 if flexible else 0}")
     expected = _written_by_kio(kios.ResponseHeader(correlation_id=id_))
-    assert encode_response_header(id_, flexible) == expected
+    [frame] = response_frame(id_, flexible, [])
+    assert frame[SIZE_BYTES:] == expected
     assert decode_response_header(expected, flexible) == (id_, len(expected))
 
 

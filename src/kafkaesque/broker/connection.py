@@ -33,12 +33,8 @@ from kafkaesque.broker.config import ANY_ADDRESS
 from kafkaesque.broker.partial_frame import PartialFrame, first_bytes
 from kafkaesque.errors import DecodeError, ErrorCode
 from kafkaesque.protocol.codec import decode, decode_in_steps, encode, encode_in_steps, taken_apart
-from kafkaesque.protocol.frame import frame
-from kafkaesque.protocol.header import (
-    RequestHeader,
-    decode_request_header,
-    encode_response_header,
-)
+from kafkaesque.protocol.frame import response_frame
+from kafkaesque.protocol.header import RequestHeader, decode_request_header
 from kafkaesque.protocol.messages import API_VERSIONS, FETCH, FLEXIBLE_SINCE, MESSAGES, PRODUCE
 from kafkaesque.types import Buffer
 
@@ -69,6 +65,8 @@ _CHANGES = frozenset(api.key for api in APIS.values() if iscoroutinefunction(api
 it on its connection begins before it is answered: the next OffsetFetch sees a commit.
 """
 _HOT = frozenset((PRODUCE, FETCH))
+_AWAITABLE = (asyncio.Future, Awaitable)
+"""The usual one first: to ask whether something is an `Awaitable` takes ten times as long."""
 _FETCH_KEY = FETCH.to_bytes(2)
 
 _Encoding: TypeAlias = Generator[None, None, list[Buffer]]
@@ -380,10 +378,9 @@ class Connection(asyncio.BufferedProtocol):
             self._line.append(place := _Place())
             self._broken(place, api, header, error)
             return
-        # By its type first: to ask whether it is awaitable takes ten times as long.
         if type(result) is messages.response:
             self._respond(api, header, result)
-        elif isinstance(result, Awaitable):
+        elif isinstance(result, _AWAITABLE):
             self._await(api, header, result, len(data), context.alone)
         elif result is not None:
             self._respond(api, header, result)
@@ -454,7 +451,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _wait(self, place: _Place, api: Api, header: RequestHeader, result: Awaitable[Any]) -> None:
         # A future answers by itself; a coroutine needs a task.
-        answer = asyncio.ensure_future(result)
+        answer = result if isinstance(result, asyncio.Future) else asyncio.ensure_future(result)
         owned = self._polls if api.ends_with_connection else self._changes
         owned.add(answer)
         answer.add_done_callback(partial(self._finish, owned, place, api, header))
@@ -478,7 +475,7 @@ class Connection(asyncio.BufferedProtocol):
             if result is None:
                 chunks: list[Buffer] | _Encoding = []
             elif api.key in _HOT and place is not self._change:
-                chunks = _encoded(header, result)
+                chunks = _framed(header, encode(result, header.api_version))
             else:
                 chunks = _begin_to_encode(header, result)
         except Exception as error:
@@ -493,7 +490,9 @@ class Connection(asyncio.BufferedProtocol):
         """With what a handler has answered at once."""
         try:
             if api.key in _HOT:
-                chunks: list[Buffer] | _Encoding = _encoded(header, result)
+                chunks: list[Buffer] | _Encoding = _framed(
+                    header, encode(result, header.api_version)
+                )
             else:
                 chunks = _begin_to_encode(header, result)
         except Exception as error:
@@ -528,9 +527,10 @@ class Connection(asyncio.BufferedProtocol):
         place.chunks = chunks
         if place is self._change:
             self._change = None
-        size = sum(map(len, chunks))
-        self._hold(size - place.size)
-        place.size = size
+        if self._line and self._line[0] is not place:
+            size = sum(map(len, chunks))
+            self._hold(size - place.size)
+            place.size = size
         self._send()
 
     def _send(self) -> None:
@@ -578,7 +578,7 @@ class Connection(asyncio.BufferedProtocol):
             self.close()
             return
         response.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
-        self._fill(place, _encoded(header, response))
+        self._fill(place, _framed(header, encode(response, header.api_version)))
 
     def refuse(self, why: str) -> None:
         logger.warning("closing connection from %s: %s", self.peer, why)
@@ -635,13 +635,8 @@ def _begin_to_encode(header: RequestHeader, response: Any) -> list[Buffer] | _En
     return steps if message is None else _framed(header, message)
 
 
-def _encoded(header: RequestHeader, response: Any) -> list[Buffer]:
-    return _framed(header, encode(response, header.api_version))
-
-
 def _framed(header: RequestHeader, message: list[Buffer]) -> list[Buffer]:
     key, version, correlation_id, _ = header
     # What has_flexible_response_header says, for every response that is sent.
     flexible = key != API_VERSIONS and version >= FLEXIBLE_SINCE.get(key, version + 1)
-    head = encode_response_header(correlation_id, flexible)
-    return frame([head, *message])
+    return response_frame(correlation_id, flexible, message)

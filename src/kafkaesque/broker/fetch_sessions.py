@@ -74,7 +74,7 @@ class Session:
         return len(self.wanted) + (sum(self.coming.values()) if self.coming else 0)
 
     def let_in(self, request: FetchRequest) -> None:
-        self.coming[request.session_epoch] = _count_partitions(request)
+        self.coming[request.session_epoch] = count_partitions(request)
 
     def take(self, request: FetchRequest) -> None:
         """Take over what the request says."""
@@ -85,7 +85,8 @@ class Session:
         for topic in request.topics:
             for partition in topic.partitions:
                 self.want(topic, partition)
-        self.taken(request)
+        if self.coming:
+            self.taken(request)
 
     def taken(self, request: FetchRequest) -> None:
         """Nothing more of this request is to come. May be said twice."""
@@ -139,8 +140,9 @@ class FetchSessions:
         if request.session_epoch in (_INITIAL, _FINAL):
             if request.session_id:
                 self._end(request.session_id, owner)
-            is_kept = request.session_epoch == _INITIAL and self._make_room(request, slots=1)
-            session = self._new(owner) if is_kept else Session()
+            if request.session_epoch == _FINAL or not self._make_room(request, slots=1):
+                return Session()
+            session = self._new(owner)
             session.let_in(request)
             return session
         session = self._known(request, owner)
@@ -165,7 +167,7 @@ class FetchSessions:
         that were silent for long give way to it, the longest first; if that is not enough, none.
         """
         slots += len(self._sessions) - self._slots
-        partitions = self._kept() + _count_partitions(request) - self._max_partitions
+        partitions = self._kept() + count_partitions(request) - self._max_partitions
         evicted, silent = [], self._silent()
         while slots > 0 or partitions > 0:
             session = next(silent, None)
@@ -215,7 +217,7 @@ class FetchSessions:
         return number
 
 
-def _count_partitions(request: FetchRequest) -> int:
+def count_partitions(request: FetchRequest) -> int:
     """How many partitions a request names, to read or to forget."""
     count = 0
     for topic in request.topics:

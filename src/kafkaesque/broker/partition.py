@@ -127,7 +127,8 @@ class Partition:
         records of an open transaction may have been deleted.
         """
         stable = self._transactions.last_stable_offset(self.high_watermark)
-        return max(stable, self.log.log_start_offset)
+        start = self.log.log_start_offset
+        return stable if stable > start else start
 
     def aborted(self, start: int, end: int) -> list[AbortedTransaction]:
         """Transactions that were aborted and have a record, or their marker, in [start, end)."""
@@ -169,7 +170,7 @@ class Partition:
             stamp_append_time(batch, 0, self._append_time(now_ms))
             header = read_header(batch)
         else:
-            header = header._replace(base_offset=self.log.end_offset, leader_epoch=LEADER_EPOCH)
+            header = header.moved_to(self.log.end_offset, LEADER_EPOCH)
         self.log.append(batch, header, now_ms)
         self.producers.update(header, now_ms)
         self._transactions.appended(header, now_ms)
@@ -437,14 +438,13 @@ class Partition:
         """The header of a batch that could be appended now, as far as can be told without opening
         it.
         """
-        header = read_header(batch) if batch else None
-        if header is None or header.size != len(batch):
+        size = len(batch)
+        header = read_header(batch) if size else None
+        if header is None or header.size != size:
             message = "a produce request carries exactly one whole record batch"
             raise KafkaError(ErrorCode.INVALID_RECORD, message)
-        if header.size > self.config.max_message_bytes:
-            message = (
-                f"{header.size} bytes exceed max.message.bytes={self.config.max_message_bytes}"
-            )
+        if size > self.config.max_message_bytes:
+            message = f"{size} bytes exceed max.message.bytes={self.config.max_message_bytes}"
             raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, message)
         if not crc_matches(batch, 0, header):
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, "the batch's CRC does not match its bytes")
@@ -461,8 +461,8 @@ class Partition:
             reason = "a producer id needs an epoch and a sequence"
         elif header.attributes & 7 > Codec.ZSTD:
             reason = f"there is no codec {header.attributes & 7}"
-        elif header.count * LEAST_RECORD_BYTES > header.size - HEADER_SIZE and (
-            header.count > most_records(header.codec, header.size - HEADER_SIZE)
+        elif header.count * LEAST_RECORD_BYTES > (packed := header.size - HEADER_SIZE) and (
+            header.count > most_records(header.codec, packed)
         ):
             reason = f"{header.count} records do not fit into {header.size} bytes"
         if reason:

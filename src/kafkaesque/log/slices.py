@@ -169,9 +169,10 @@ class FileSlice:
 
     def _read(self, wait: bool) -> Buffer:
         try:
-            self.segment.file().read_no_further()
+            file = self.segment.file()
+            file.read_no_further()
             if self._whole and self._start is not None:
-                return fetch(self.segment.file(), self.size, self._start, wait)
+                return fetch(file, self.size, self._start, wait)
             return self._search(wait)
         except OSError as error:
             raise unreadable(error) from error

@@ -17,8 +17,9 @@ MAX_FRAME_BYTES: Final = 104_857_600
 """Kafka's default of socket.request.max.bytes: 100 MiB."""
 
 _SIZE: Final = Struct(">i")
-
-
+_PLAIN: Final = Struct(">ii")
+_FLEXIBLE: Final = Struct(">iiB")
+_NO_TAGS: Final = 0
 _SMALL_BYTES: Final = 8192
 
 
@@ -29,6 +30,16 @@ def frame(chunks: list[Buffer]) -> list[Buffer]:
     size = sum(map(len, chunks))
     whole = [_SIZE.pack(size), *chunks]
     return whole if size > _SMALL_BYTES else [b"".join(whole)]
+
+
+def response_frame(correlation_id: int, flexible: bool, message: list[Buffer]) -> list[Buffer]:
+    """`frame` with a response's header, in one go: every response of a broker comes by here."""
+    size = (_FLEXIBLE.size if flexible else _PLAIN.size) - SIZE_BYTES + sum(map(len, message))
+    if flexible:
+        head = _FLEXIBLE.pack(size, correlation_id, _NO_TAGS)
+    else:
+        head = _PLAIN.pack(size, correlation_id)
+    return [head, *message] if size > _SMALL_BYTES else [b"".join((head, *message))]
 
 
 def frame_size(buffer: Buffer, position: int = 0, limit: int = MAX_FRAME_BYTES) -> int:

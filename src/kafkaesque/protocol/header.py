@@ -7,6 +7,7 @@
 
 A flexible request has header v2 and a flexible response v1, but for ApiVersions, whose response
 keeps v0: a client asks before it knows what the broker can do (KIP-511). `Api` in messages/ tells.
+What a broker answers is written in one go with its size, in frame.py.
 """
 
 from collections.abc import Mapping
@@ -62,11 +63,6 @@ def encode_request_header(header: RequestHeader, flexible: bool) -> bytes:
     size = _NULL if header.client_id is None else len(client_id)
     fixed = _REQUEST.pack(header.api_key, header.api_version, header.correlation_id, size)
     return fixed + client_id + (b"\x00" if flexible else b"")
-
-
-def encode_response_header(correlation_id: int, flexible: bool) -> bytes:
-    encoded = _RESPONSE.pack(correlation_id)
-    return encoded + b"\x00" if flexible else encoded
 
 
 def decode_response_header(data: Buffer, flexible: bool) -> tuple[int, int]:

@@ -77,6 +77,7 @@ _CODECS = tuple(Codec)
 _MIN_LENGTH = HEADER_SIZE - LOG_OVERHEAD
 _unpack_header = _HEADER.unpack_from
 _new_tuple = tuple.__new__
+_MAGIC_FIELD = 3
 
 
 class BatchHeader(NamedTuple):
@@ -132,6 +133,12 @@ class BatchHeader(NamedTuple):
     @property
     def is_control(self) -> bool:
         return bool(self.attributes & _CONTROL)
+
+    def moved_to(self, base_offset: int, leader_epoch: int) -> "BatchHeader":
+        """The header of the same batch after `stamp`. As `_replace`, at a third of its cost."""
+        return _new_tuple(
+            BatchHeader, (base_offset, self.batch_length, leader_epoch, *self[_MAGIC_FIELD:])
+        )
 
     @property
     def has_delete_horizon(self) -> bool:

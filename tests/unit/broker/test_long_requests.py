@@ -12,10 +12,10 @@ from tests.unit.broker.connections import Client, memory_broker
 
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.fetch_sessions import FetchSessions
-from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.slices import Slices
 from kafkaesque.broker.topics import NewTopic
 from kafkaesque.errors import ErrorCode
+from kafkaesque.log.log import Log
 from kafkaesque.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from kafkaesque.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -176,7 +176,7 @@ def test_a_long_poll_of_many_partitions_looks_at_them_again_in_slices(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     looks = 0
-    read = Partition.read
+    read = Log.read
 
     def counted(*args: Any, **kwargs: Any) -> Any:
         nonlocal looks
@@ -185,7 +185,7 @@ def test_a_long_poll_of_many_partitions_looks_at_them_again_in_slices(
 
     async def scenario(broker: Broker, client: Client) -> None:
         nonlocal looks
-        monkeypatch.setattr(Partition, "read", counted)
+        monkeypatch.setattr(Log, "read", counted)
         await broker.topics.create(NewTopic("many", 300))
         clock = count()
         broker.slices = Slices(lambda: next(clock))

@@ -7,7 +7,7 @@ checked before it is read.
 import pytest
 
 from kafkaesque.errors import DecodeError
-from kafkaesque.protocol.frame import MAX_FRAME_BYTES, SIZE_BYTES, frame, frame_size
+from kafkaesque.protocol.frame import MAX_FRAME_BYTES, SIZE_BYTES, frame, frame_size, response_frame
 
 
 def test_a_large_frame_is_the_size_of_its_chunks_and_then_the_chunks_themselves() -> None:
@@ -20,6 +20,15 @@ def test_a_large_frame_is_the_size_of_its_chunks_and_then_the_chunks_themselves(
 def test_a_small_frame_is_one_chunk() -> None:
     assert frame([b"header", memoryview(b"records")]) == [b"\x00\x00\x00\x0dheaderrecords"]
     assert frame([]) == [bytes(4)]
+
+
+def test_a_response_is_framed_with_its_header_small_or_large() -> None:
+    assert response_frame(7, False, [b"answer"]) == [b"\0\0\0\x0a\0\0\0\x07answer"]
+    assert response_frame(7, True, [b"answer"]) == [b"\0\0\0\x0b\0\0\0\x07\0answer"]
+    records = memoryview(bytes(100_000))
+    head, *chunks = response_frame(7, True, [b"answer", records])
+    assert head == (100_011).to_bytes(4) + b"\0\0\0\x07\0"
+    assert chunks[1] is records
 
 
 def test_the_size_is_read_where_the_frame_starts() -> None:

@@ -7,12 +7,12 @@ that are cut short, carry unknown tagged fields, or belong to an API that we do 
 import pytest
 
 from kafkaesque.errors import DecodeError
+from kafkaesque.protocol.frame import SIZE_BYTES, response_frame
 from kafkaesque.protocol.header import (
     RequestHeader,
     decode_request_header,
     decode_response_header,
     encode_request_header,
-    encode_response_header,
 )
 from kafkaesque.protocol.messages import FLEXIBLE_SINCE, MESSAGES
 
@@ -62,7 +62,8 @@ def test_a_client_id_that_is_not_a_string_is_refused(client_id: bytes) -> None:
 
 @pytest.mark.parametrize("flexible", [False, True])
 def test_a_response_header_survives_and_is_refused_when_cut(flexible: bool) -> None:
-    data = encode_response_header(42, flexible)
+    [frame] = response_frame(42, flexible, [])
+    data = bytes(frame[SIZE_BYTES:])
     assert decode_response_header(data + b"body", flexible) == (42, len(data))
     for size in range(len(data)):
         with pytest.raises(DecodeError):

@@ -155,8 +155,10 @@ def test_walking_into_bytes_that_are_no_batch_is_corrupt() -> None:
 
 def test_stamping_moves_the_records_and_keeps_the_crc() -> None:
     batch = bytearray(b"___") + new_batch(RECORDS, base_offset=5)
+    before = read_header(batch, 3)
     stamp(memoryview(batch), 3, base_offset=2**40, leader_epoch=11)
     header = read_header(batch, 3)
+    assert before.moved_to(2**40, 11) == header
     assert (header.base_offset, header.leader_epoch) == (2**40, 11)
     assert crc_matches(batch, 3, header)
     assert [r.offset for r in records(batch, 3)] == [2**40, 2**40 + 1]

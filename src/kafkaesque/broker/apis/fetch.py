@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Container, Iterator
 from typing import TypeAlias
 
 from kafkaesque.broker.apis.context import Context
-from kafkaesque.broker.fetch_sessions import Key, Session, Wanted
+from kafkaesque.broker.fetch_sessions import Key, Session, Wanted, count_partitions
 from kafkaesque.broker.partition import Partition, check_leader_epoch
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.log import Slice
@@ -56,7 +56,8 @@ def fetch(ctx: Context, request: FetchRequest) -> Answer:
         session = ctx.broker.fetch_sessions.resolve(request, owner)
     except KafkaError as error:
         return FetchResponse(error_code=error.code)
-    if session.size > _MANY_PARTITIONS:
+    size = session.size if session.id else count_partitions(request)
+    if size > _MANY_PARTITIONS:
         ctx.alone = True
         return _fetch_many(ctx, request, session)
     session.take(request)
@@ -130,7 +131,8 @@ class _LongPoll:
         self.answer: asyncio.Future[FetchResponse] = loop.create_future()
         self.answer.add_done_callback(self._end)
         ctx.broker.long_polls.add(self)
-        attempt.let_go()
+        if attempt.size:
+            attempt.let_go()
         for partition in attempt.partitions():
             partition.watch(self)
         if is_long:
@@ -299,36 +301,35 @@ class _Attempt:
             found.slice = None
 
     def _look_at(self, found: _Found) -> None:
+        wanted = found.wanted
+        found.data = data = PartitionData(
+            partition_index=wanted.partition, high_watermark=-1, records=b""
+        )
         self.size -= found.size
         found.size, found.slice = 0, None
-        found.data = PartitionData(
-            partition_index=found.wanted.partition, high_watermark=-1, records=b""
-        )
         try:
-            self._find_bytes(found, found.wanted, found.data)
+            topic = self._ctx.broker.topics.find(wanted.topic, wanted.topic_id)
+            found.partition = partition = topic.partition(wanted.partition)
+            check_leader_epoch(wanted.current_leader_epoch)
+            if partition.offline is not None:
+                partition.check_online()
+            limit = data.high_watermark = partition.high_watermark
+            data.last_stable_offset = partition.last_stable_offset
+            data.log_start_offset = partition.log.log_start_offset
+            if self._committed:
+                limit = data.last_stable_offset
+                data.aborted_transactions = [
+                    AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
+                    for each in partition.aborted(wanted.offset, limit)
+                ]
+            else:
+                data.aborted_transactions = None
+            max_bytes = min(wanted.max_bytes, self._room - self.size)
+            there = partition.log.read(wanted.offset, max_bytes, limit, min_one=self.size == 0)
         except KafkaError as error:
-            found.data.error_code = error.code
+            data.error_code = error.code
             self._failed = True
-
-    def _find_bytes(self, found: _Found, wanted: Wanted, data: PartitionData) -> None:
-        topic = self._ctx.broker.topics.find(wanted.topic, wanted.topic_id)
-        found.partition = partition = topic.partition(wanted.partition)
-        check_leader_epoch(wanted.current_leader_epoch)
-        if partition.offline is not None:
-            partition.check_online()
-        limit = data.high_watermark = partition.high_watermark
-        data.last_stable_offset = partition.last_stable_offset
-        data.log_start_offset = partition.log.log_start_offset
-        if self._committed:
-            limit = data.last_stable_offset
-            data.aborted_transactions = [
-                AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
-                for each in partition.aborted(wanted.offset, limit)
-            ]
-        else:
-            data.aborted_transactions = None
-        max_bytes = min(wanted.max_bytes, self._room - self.size)
-        there = partition.read(wanted.offset, max_bytes, limit, min_one=self.size == 0)
+            return
         if there.size:
             found.slice = there
             found.size = there.size

@@ -70,7 +70,7 @@ def produce(
         ctx.alone = True
         _keep_all(ctx, request)
         return _produce_to_many(ctx, request)
-    if _adds(ctx, request) and count > 2:
+    if count > 2 and _adds(ctx, request):
         for _ in _add_together(ctx, request):
             pass
     response = ProduceResponse(
