@@ -16,7 +16,11 @@ from kafkaesque.broker.slices import Slices
 from kafkaesque.broker.topics import NewTopic
 from kafkaesque.errors import ErrorCode
 from kafkaesque.log.log import Log
-from kafkaesque.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from kafkaesque.protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
 from kafkaesque.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -33,7 +37,13 @@ from kafkaesque.protocol.messages.describe_topic_partitions import (
     TopicRequest as DescribedTopic,
 )
 from kafkaesque.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from kafkaesque.protocol.messages.list_groups import ListGroupsRequest
 from kafkaesque.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from kafkaesque.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 
 TOPIC = 2
 
@@ -61,6 +71,38 @@ def test_a_topic_that_is_to_be_created_twice_is_refused_once(validate_only: bool
             ("a_b", "INVALID_TOPIC_EXCEPTION"),
         ]
         assert ("new" in broker.topics) is not validate_only
+
+    with_client(scenario)
+
+
+def test_ten_thousand_settings_are_refused_for_one_that_is_none() -> None:
+    async def scenario(broker: Broker, client: Client) -> None:
+        configs = [CreatableTopicConfig(name=f"no.{n}", value="1") for n in range(10_000)]
+        topic = CreatableTopic(name="new", num_partitions=1, replication_factor=1, configs=configs)
+        (answer,) = (await client.call(CreateTopicsRequest(topics=[topic]), 7)).topics
+        assert answer.error_code == ErrorCode.INVALID_CONFIG
+        assert "no.0" in answer.error_message
+        assert "new" not in broker.topics
+
+    with_client(scenario)
+
+
+def test_groups_are_filtered_by_names_in_any_case_among_thousands_of_others() -> None:
+    async def scenario(broker: Broker, client: Client) -> None:
+        committed = OffsetCommitRequestTopic(
+            name="a.b", partitions=[OffsetCommitRequestPartition(committed_offset=1)]
+        )
+        await client.call(OffsetCommitRequest(group_id="group", topics=[committed]), 8)
+        others = [f"state {number}" for number in range(5000)]
+
+        async def listed(states: list[str], types: list[str]) -> list[str]:
+            request = ListGroupsRequest(states_filter=states, types_filter=types)
+            return [group.group_id for group in (await client.call(request, 5)).groups]
+
+        assert await listed([*others, "EMPTY"], [*others, "Classic"]) == ["group"]
+        assert await listed(["stable", "empty"], []) == ["group"]
+        assert await listed(others, []) == await listed([], others) == []
+        assert await listed(["Stable"], ["classic"]) == await listed(["Empty"], ["share"]) == []
 
     with_client(scenario)
 

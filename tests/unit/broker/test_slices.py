@@ -3,12 +3,12 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Generator
-from itertools import count
+from itertools import count, pairwise
 
 import pytest
 import uvloop
 
-from kafkaesque.broker.slices import SLICE_SECONDS, Slices
+from kafkaesque.broker.slices import SLICE_SECONDS, TURNS_PER_SLICE, Slices
 
 
 class Clock:
@@ -77,7 +77,7 @@ def test_a_few_things_do_not_wait_for_long_work() -> None:
     asyncio.run(scenario())
 
 
-def test_however_many_begin_there_is_one_slice_in_each_turn() -> None:
+def test_however_many_begin_there_is_one_slice_in_so_many_turns() -> None:
     done: Counter[int] = Counter()
 
     async def work(slices: Slices, loop: TurnsLoop) -> None:
@@ -94,6 +94,8 @@ def test_however_many_begin_there_is_one_slice_in_each_turn() -> None:
         runner.run(scenario())
     assert done.total() == 50 * 92
     assert max(done.values()) <= 5
+    turns = sorted(done)
+    assert all(later - turn >= TURNS_PER_SLICE for turn, later in pairwise(turns))
 
 
 def test_batches_come_in_order_and_one_in_a_slice_however_many_begin() -> None:
@@ -168,7 +170,8 @@ def test_they_are_busy_while_a_long_request_is_under_way(
             look()
             loop.call_later(0, look)
             await asyncio.sleep(0)
-        await asyncio.sleep(0)
+        for _ in range(TURNS_PER_SLICE):
+            await asyncio.sleep(0)
         assert not slices.is_busy
 
     with asyncio.Runner(loop_factory=loop_factory) as runner:

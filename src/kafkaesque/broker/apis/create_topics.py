@@ -8,6 +8,7 @@ Version 5 answers with the topic's configs (KIP-525), 7 with its id.
 from kafkaesque.broker.apis.config_entries import topic_configs
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.config import NODE_ID
+from kafkaesque.broker.topic_settings import TOPIC_SETTINGS
 from kafkaesque.broker.topics import NewTopic
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.protocol.messages.create_topics import (
@@ -84,6 +85,8 @@ def _new_topic(ctx: Context, wanted: CreatableTopic) -> NewTopic:
         if config.name in configs:
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"{config.name} is set twice")
         configs[config.name] = config.value
+        if len(configs) > len(TOPIC_SETTINGS):
+            break  # One of these is no setting, and that is what is answered.
     return NewTopic(wanted.name, None if partitions == -1 else partitions, configs)
 
 

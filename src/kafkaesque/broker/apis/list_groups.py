@@ -2,7 +2,10 @@
 are case-insensitive.
 """
 
+from collections.abc import Set
+
 from kafkaesque.broker.apis.context import Context
+from kafkaesque.groups.events import State
 from kafkaesque.groups.views import GROUP_TYPE
 from kafkaesque.protocol.messages.list_groups import (
     ListedGroup,
@@ -10,16 +13,19 @@ from kafkaesque.protocol.messages.list_groups import (
     ListGroupsResponse,
 )
 
+_STATES = frozenset(state.value.lower() for state in State)
+_TYPES = frozenset((GROUP_TYPE,))
+
 
 async def list_groups(ctx: Context, request: ListGroupsRequest) -> ListGroupsResponse:
-    states = {state.lower() for state in request.states_filter}
-    types = {kind.lower() for kind in request.types_filter}
+    states = await _filter(ctx, request.states_filter, _STATES)
+    types = await _filter(ctx, request.types_filter, _TYPES)
     response = ListGroupsResponse()
-    if types and GROUP_TYPE not in types:
+    if GROUP_TYPE not in types:
         return response
     groups = list(ctx.broker.coordinator.table.groups.values())
     async for group in ctx.broker.slices.paced(groups):
-        if not states or group.state.value.lower() in states:
+        if group.state.value.lower() in states:
             response.groups.append(
                 ListedGroup(
                     group_id=group.group_id,
@@ -29,3 +35,11 @@ async def list_groups(ctx: Context, request: ListGroupsRequest) -> ListGroupsRes
                 )
             )
     return response
+
+
+async def _filter(ctx: Context, names: list[str], known: Set[str]) -> Set[str]:
+    """Those of the known names that are asked for: all, if none is named."""
+    if not names:
+        return known
+    lower = (name.lower() for name in names)
+    return {name async for name in ctx.broker.slices.paced(lower) if name in known}
