@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -20,6 +21,13 @@ EVERYTHING = [
     *sorted((ROOT / "tests").rglob("*.py")),
     *(ROOT / "benchmarks").glob("*.py"),
 ]
+ABORTING = {
+    "alter_consumer_group_offsets",
+    "delete_consumer_group_offsets",
+    "delete_consumer_groups",
+    "describe_consumer_groups",
+    "list_consumer_group_offsets",
+}
 ROUTES = (
     "broker/server.py",
     "broker/connection.py",
@@ -54,6 +62,24 @@ def test_every_confluent_client_of_the_tests_is_silent() -> None:
                 if "bootstrap.servers" in keys and keys.isdisjoint({"log_level", None}):
                     loud.append(f"{path.relative_to(ROOT)}:{node.lineno}")
     assert loud == []
+
+
+def test_no_process_that_outlives_its_broker_asks_coordinators_through_librdkafka() -> None:
+    """It would be aborted for a question that has timed out: client/coordinators.py."""
+    endings = re.compile(r"\.(kill|stop)\(\)")
+    tests = [
+        path
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        if path != Path(__file__) and endings.search(path.read_text())
+    ]
+    aborting = {
+        str(path.relative_to(ROOT))
+        for path in (*SOURCES, *tests)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute | ast.Constant)
+        and (node.attr if isinstance(node, ast.Attribute) else node.value) in ABORTING
+    }
+    assert aborting == set()
 
 
 @pytest.mark.parametrize("name", ROUTES)

@@ -19,13 +19,12 @@ from aiokafka import TopicPartition as AioTopicPartition
 from confluent_kafka import (
     OFFSET_END,
     OFFSET_INVALID,
-    ConsumerGroupTopicPartitions,
     KafkaError,
     Producer,
     TopicPartition,
 )
 from confluent_kafka.admin import ConfigSource, OffsetSpec, ResourceType
-from tests import foreign
+from tests import foreign, group_state
 from tests.compat.apache_kafka import ApacheKafka
 from tests.compat.cooperative_member import CooperativeMember
 from tests.compat.peer import Peer, running_peer
@@ -127,9 +126,7 @@ def test_03_offset_fetch_of_an_unknown_group_is_minus_one_without_error(peer: Pe
     reader = KafkaConsumer(bootstrap_servers=peer.bootstrap, group_id=foreign.name("unknown"))
     assert reader.committed(PythonTopicPartition(topic, 0)) is None
     reader.close()
-    wanted = ConsumerGroupTopicPartitions(foreign.name("unknown"))
-    listed = foreign.admin(peer.bootstrap).list_consumer_group_offsets([wanted])
-    assert listed[wanted.group_id].result(TIMEOUT_S).topic_partitions == []
+    assert group_state.commits(peer.bootstrap, foreign.name("unknown")) == {}
 
 
 @pytest.mark.parametrize("version", range(1, 10))

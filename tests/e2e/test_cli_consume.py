@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests import foreign
+from tests import foreign, group_state
 from tests.broker_process import COMMAND, BrokerProcess
 from tests.commands import Commands
 from tests.in_process import InProcessBroker
@@ -277,5 +277,4 @@ def test_a_broker_that_goes_away_and_comes_back_is_told_of(tmp_path: Path, more:
 
 def _members(commands: Commands, group: str) -> list[int]:
     """How many partitions each member has."""
-    future = foreign.admin(commands.bootstrap).describe_consumer_groups([group])[group]
-    return [len(member.assignment.topic_partitions) for member in future.result(60).members]
+    return [len(member.partitions) for member in group_state.members(commands.bootstrap, group)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import TopicPartition
-from tests import foreign
+from tests import foreign, group_state
 from tests.broker_process import COMMAND, BrokerProcess
 from tests.commands import Commands
 from tests.in_process import InProcessBroker
@@ -106,12 +106,7 @@ def test_the_lag_table_is_rpks(commands: Commands, topic1: str) -> None:
     reader = foreign.consumer(commands.bootstrap, "group2", client_id="rpk")
     reader.subscribe([topic1])
     foreign.until(lambda: (reader.poll(0.05), reader.assignment())[1])
-    (member,) = (
-        foreign.admin(commands.bootstrap)
-        .describe_consumer_groups(["group2"])["group2"]
-        .result(foreign.TIMEOUT_S)
-        .members
-    )
+    (member,) = group_state.members(commands.bootstrap, "group2")
     heads, *lines = commands.succeed("cluster", "offsets").lines
     reader.close()
     consumer = "CONSUMER".ljust(len(member.member_id))

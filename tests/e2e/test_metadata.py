@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicCollection, TopicPartition
+from confluent_kafka import TopicCollection, TopicPartition
 from confluent_kafka.admin import NewPartitions
-from tests import foreign
+from tests import foreign, group_state
 from tests.broker_process import BrokerProcess
 from tests.processes import running
 from tests.wire.client import RawClient
@@ -161,10 +161,8 @@ def _commit(group: str, topic: str, number: int) -> OffsetCommitRequest:
 
 
 def _committed(broker: BrokerProcess, group: str) -> dict[int, int]:
-    wanted = ConsumerGroupTopicPartitions(group)
-    listed = foreign.admin(broker.bootstrap).list_consumer_group_offsets([wanted])
-    found = listed[group].result(TIMEOUT_S).topic_partitions or []
-    return {each.partition: each.offset for each in found}
+    found = group_state.commits(broker.bootstrap, group)
+    return {place.partition: each.offset for place, each in found.items()}
 
 
 def _worked_ns(broker: BrokerProcess) -> int:

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import TopicPartition
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
-from tests import foreign
+from tests import foreign, group_state
 from tests.broker_process import BrokerProcess
+
+from kafkaesque.types import TopicPartition
 
 pytestmark = pytest.mark.slow
 
@@ -35,13 +36,28 @@ class Running:
         self.query: StreamingQuery = writer.option("checkpointLocation", str(place)).start()
 
     def wait_for(self, values: list[bytes]) -> None:
-        def has_come() -> bool:
+        self._until(lambda: len(self.values) >= len(values))
+        assert self.values == values
+
+    def wait_until_committed(self, bootstrap: str, group: str, topic: str, offset: int) -> None:
+        place = TopicPartition(topic, 0)
+
+        def is_there() -> bool:
+            commits = group_state.commits(bootstrap, group)
+            return place in commits and commits[place].offset == offset
+
+        self._until(is_there)
+
+    def _until(self, condition: Callable[[], bool]) -> None:
+        """Raises what has ended the query, if anything has."""
+
+        def holds() -> bool:
             if problem := self.query.exception():
                 raise problem
-            return len(self.values) >= len(values)
+            assert self.query.isActive
+            return condition()
 
-        foreign.until(has_come, WAIT_S)
-        assert self.values == values
+        foreign.until(holds, WAIT_S)
 
     def _keep(self, frame: DataFrame, _: int) -> None:
         self.values += [bytes(row.value) for row in frame.collect()]
@@ -64,20 +80,6 @@ def values(first: int, stop: int) -> list[bytes]:
     return [b"%04d" % each for each in range(first, stop)]
 
 
-def wait_until_committed(bootstrap: str, group: str, topic: str, offset: int) -> None:
-    reader = foreign.consumer(bootstrap, group)
-    place = TopicPartition(topic, 0)
-
-    def is_there() -> bool:
-        (found,) = reader.committed([place], foreign.TIMEOUT_S)
-        return found.offset == offset
-
-    try:
-        foreign.until(is_there, WAIT_S)
-    finally:
-        reader.close()
-
-
 def test_a_broker_that_comes_back_is_read_on_and_the_lag_reaches_zero(
     running: Callable[..., Any], broker: BrokerProcess
 ) -> None:
@@ -85,12 +87,12 @@ def test_a_broker_that_comes_back_is_read_on_and_the_lag_reaches_zero(
     foreign.produce(broker.bootstrap, topic, values(0, 10))
     with running(subscribe=topic, groupId=group) as stream:
         stream.wait_for(values(0, 10))
-        wait_until_committed(broker.bootstrap, group, topic, 10)
+        stream.wait_until_committed(broker.bootstrap, group, topic, 10)
         broker.kill()
         broker.start()
         foreign.produce(broker.bootstrap, topic, values(10, 20))
         stream.wait_for(values(0, 20))
-        wait_until_committed(broker.bootstrap, group, topic, 20)
+        stream.wait_until_committed(broker.bootstrap, group, topic, 20)
 
 
 def test_a_topic_that_goes_and_comes_back_is_read_from_its_first_record(

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
+from tests import group_state
 from tests.broker_process import BrokerProcess
 from tests.wire.client import RawClient
 from tests.wire.transactional import NEW, OLD, RawProducer, Versions, patiently
@@ -172,7 +173,7 @@ def test_deleting_a_group_takes_pending_offsets_with_it(
 ) -> None:
     producer = producer_of(client)
     commit_offset(producer, 5)
-    admin.delete_consumer_groups(["g"])["g"].result()
+    group_state.delete(broker.bootstrap, "g")
     assert producer.end(commit=True) is ErrorCode.NONE
     assert fetched(client) == NOTHING
     broker.kill()

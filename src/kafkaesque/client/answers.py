@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 
-from kafkaesque.client.connection import ClusterError, Connection
+from kafkaesque.client.connection import ClusterError, Connection, UnansweredError
 from kafkaesque.errors import ErrorCode
 
 T = TypeVar("T")
@@ -73,16 +73,16 @@ def raise_if_local(error: KafkaException, connection: Connection) -> None:
         raise (_cut_off if is_cut_off else unanswered)(error, connection) from None
 
 
-def unanswered(error: KafkaException, connection: Connection) -> ClusterError:
-    return ClusterError(
+def unanswered(error: KafkaException, connection: Connection) -> UnansweredError:
+    return UnansweredError(
         f"no answer from {connection.bootstrap_servers} within {connection.timeout_s:g} s "
         f"({error.args[0].str()}): if a Kafka broker listens there, see that the address it "
         "advertises (`kafkaesque broker --advertise`) can be reached from here"
     )
 
 
-def _cut_off(error: KafkaException, connection: Connection) -> ClusterError:
-    return ClusterError(
+def _cut_off(error: KafkaException, connection: Connection) -> UnansweredError:
+    return UnansweredError(
         f"no answer from {connection.bootstrap_servers}: the connection broke before it came "
         f"({error.args[0].str()}); see that the broker runs (its log says why it ended), and try "
         "again: what was asked for may be done already"

@@ -23,6 +23,10 @@ class ClusterError(Exception):
     """A cluster did not do what it was asked; the message names the cause and the cure."""
 
 
+class UnansweredError(ClusterError):
+    """Nobody answered, or not in time: the cluster may come back."""
+
+
 class RefusedError(ClusterError):
     """What would fail again tomorrow: nothing is won by waiting."""
 
@@ -102,7 +106,7 @@ class Connection:
         return sasl + ("SSL" if self.enable_tls else "PLAINTEXT")
 
     def require_an_answer(self) -> None:
-        """Raises ClusterError if nothing listens at any of the addresses."""
+        """Raises UnansweredError if nothing listens at any of the addresses."""
         reasons = []
         for broker in self.brokers:
             try:
@@ -112,7 +116,7 @@ class Connection:
             else:
                 return
         where = ", ".join(map(str, self.brokers))
-        raise ClusterError(
+        raise UnansweredError(
             f"nothing answers at {where} ({reasons[-1]}): "
             "start one with `kafkaesque broker`, or name one with --brokers"
         )

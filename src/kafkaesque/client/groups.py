@@ -1,36 +1,35 @@
 """Consumer groups of a cluster: who is in them, what they have committed, how far behind they are.
 
-All groups are asked about at once: their descriptions, their commits (librdkafka takes one group a
-call, so all calls start before the first is waited for), then where the logs of all their
-partitions start and end. A group that one cannot be told about has an `error`; the others are
-whole. Works for groups of the classic protocol and of KIP-848's.
-Above: cli/, console/. Below: admin.py, answers.py.
+All groups are asked about at once: their descriptions, their commits, then where the logs of all
+their partitions start and end. A group that one cannot be told about has an `error`; the others are
+whole. Works for groups of the classic protocol and of KIP-848's. What a coordinator is asked goes
+past librdkafka, for the reason that coordinators.py names.
+Above: cli/, console/. Below: admin.py, answers.py, group_requests.py.
 """
 
 import builtins
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
-import confluent_kafka
 from confluent_kafka import ConsumerGroupState, KafkaError, KafkaException
 
+from kafkaesque.client import group_requests as requests
 from kafkaesque.client.admin import Admin, Watermarks
 from kafkaesque.client.answers import (
     Status,
     answer,
-    code_of,
     raise_if_local,
     started,
     words_of,
 )
 from kafkaesque.client.connection import ClusterError
+from kafkaesque.client.coordinators import Coordinator, Coordinators
+from kafkaesque.client.group_requests import Description, Member
 from kafkaesque.errors import ErrorCode
 from kafkaesque.types import TopicPartition
 
-# Typed in part only: strict mypy does not see its re-exported names.
-_kafka: Any = confluent_kafka
+__all__ = ["Group", "GroupSummary", "Groups", "Lag", "Member"]
 
 # Kafka's own spelling, which rpk prints too.
 _STATES = {
@@ -38,6 +37,7 @@ _STATES = {
     ConsumerGroupState.COMPLETING_REBALANCING: "CompletingRebalance",
 }
 
+_DEAD = "Dead"
 _STOP_MEMBERS = "stop its members first; `kafkaesque group describe {group}` names them"
 _CURES = {
     ErrorCode.GROUP_ID_NOT_FOUND: "see which groups there are with `kafkaesque group list`",
@@ -55,14 +55,6 @@ class GroupSummary:
     name: str
     state: str
     kind: str
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    member_id: str
-    client_id: str
-    host: str
-    partitions: list[TopicPartition]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +98,12 @@ class _Account:
     """What the group's coordinator says."""
 
     name: str
-    state: str
-    coordinator: int
-    assignor: str
-    members: list[Member]
+    description: Description
     committed: dict[TopicPartition, int]
 
     @property
     def owners(self) -> dict[TopicPartition, Member]:
-        return {place: member for member in self.members for place in member.partitions}
+        return {place: member for member in self.description.members for place in member.partitions}
 
     @property
     def places(self) -> list[TopicPartition]:
@@ -128,13 +117,15 @@ class Groups:
         self._admin = admin
 
     def list(self) -> builtins.list[GroupSummary]:
+        connection = self._admin.connection
         try:
-            found = answer(self._start("list_consumer_groups"), self._admin.connection)
+            asked: Any = self._admin.client.list_consumer_groups
+            found = answer(started(asked, connection=connection), connection)
             # One broker that does not answer would make the list a part of itself, unseen.
             for error in found.errors:
                 raise KafkaException(error)
         except KafkaException as error:
-            raise_if_local(error, self._admin.connection)
+            raise_if_local(error, connection)
             raise ClusterError(
                 f"the groups cannot be listed ({words_of(error.args[0])}): "
                 "try again, or connect as a --user who may"
@@ -157,81 +148,69 @@ class Groups:
 
     def committed(self, name: str) -> dict[TopicPartition, int]:
         """What the group has committed; nothing if there is no such group."""
-        try:
-            return _committed(answer(self._ask_committed(name), self._admin.connection))
-        except KafkaException as error:
-            raise ClusterError(f"group {name}: {_refused(name, error.args[0])}") from None
+        told = self._coordinators.ask([name], requests.committed())[name]
+        if isinstance(told, ErrorCode):
+            raise ClusterError(f"group {name}: {_refused(name, told)}")
+        return _offsets(told)
 
     def commit(
         self, name: str, offsets: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, Status]:
         """Commit in the group's place. No member may be in it."""
-        if not offsets:
-            return {}
-        places = [confluent_kafka.TopicPartition(*place, offsets[place]) for place in offsets]
-        request = [_kafka.ConsumerGroupTopicPartitions(name, places)]
-        future = self._start("alter_consumer_group_offsets", request)[name]
-        try:
-            done = answer(future, self._admin.connection).topic_partitions
-        except KafkaException as error:
-            status = _refused(name, error.args[0])
-            return dict.fromkeys(offsets, status)
-        return {
-            TopicPartition(place.topic, place.partition): _outcome(name, place.error)
-            for place in done
-        }
+        return commit(self._coordinators, name, offsets)
 
     def delete(self, names: Iterable[str]) -> builtins.list[Status]:
-        futures = self._start("delete_consumer_groups", list(dict.fromkeys(names)))
-        return [self._status(name, future) for name, future in futures.items()]
+        told = self._coordinators.ask(names, requests.delete)
+        return [_refused(name, code or ErrorCode.NONE) for name, code in told.items()]
 
-    def _start(self, call: str, *arguments: Any) -> Any:
-        method = getattr(self._admin.client, call)
-        return started(method, *arguments, connection=self._admin.connection)
-
-    def _ask_committed(self, name: str) -> "Future[Any]":
-        request = [_kafka.ConsumerGroupTopicPartitions(name)]
-        future: Future[Any] = self._start("list_consumer_group_offsets", request)[name]
-        return future
+    @property
+    def _coordinators(self) -> Coordinators:
+        return Coordinators(self._admin.connection)
 
     def _accounts(self, names: builtins.list[str]) -> "builtins.list[_Account | Status]":
-        if not names:
-            return []
-        described = self._start("describe_consumer_groups", names)
-        committed = {name: self._ask_committed(name) for name in names}
-        return [self._account(name, described[name], committed[name]) for name in names]
+        told = self._coordinators.ask(names, _accounts)
+        return [
+            _refused(name, account) if isinstance(account, ErrorCode) else _existing(account)
+            for name, account in told.items()
+        ]
 
-    def _account(
-        self, name: str, described: "Future[Any]", committed: "Future[Any]"
-    ) -> "_Account | Status":
-        try:
-            group = answer(described, self._admin.connection)
-            offsets = _committed(answer(committed, self._admin.connection))
-        except KafkaException as error:
-            return _refused(name, error.args[0])
-        # Until Kafka 4 a group that is not there was described as a dead one.
-        if group.state is ConsumerGroupState.DEAD and not offsets:
-            return _status(name, ErrorCode.GROUP_ID_NOT_FOUND, "there is no such group")
-        return _Account(
-            name,
-            _state(group.state),
-            group.coordinator.id,
-            group.partition_assignor,
-            [_member(member) for member in group.members],
-            offsets,
-        )
 
-    def _status(self, name: str, future: "Future[Any]") -> Status:
-        try:
-            answer(future, self._admin.connection)
-        except KafkaException as error:
-            return _refused(name, error.args[0])
-        return Status(name)
+def commit(
+    coordinators: Coordinators, name: str, offsets: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, Status]:
+    """Commit in a group's place, without an Admin. Raises ClusterError."""
+    if not offsets:
+        return {}
+    told = coordinators.ask([name], requests.commit(offsets))[name]
+    if isinstance(told, ErrorCode):
+        return dict.fromkeys(offsets, _refused(name, told))
+    return {place: _refused(name, code) for place, code in told.items()}
+
+
+def _accounts(coordinator: Coordinator, names: Sequence[str]) -> "dict[str, _Account | ErrorCode]":
+    described = requests.describe(coordinator, names)
+    committed = requests.committed()(coordinator, names)
+    accounts: dict[str, _Account | ErrorCode] = {}
+    for name, description in described.items():
+        commits = committed[name]
+        if isinstance(description, ErrorCode):
+            accounts[name] = description
+        elif isinstance(commits, ErrorCode):
+            accounts[name] = commits
+        else:
+            accounts[name] = _Account(name, description, _offsets(commits))
+    return accounts
+
+
+def _existing(account: _Account) -> _Account | Status:
+    if account.description.state == _DEAD and not account.committed:
+        return _status(account.name, ErrorCode.GROUP_ID_NOT_FOUND, "there is no such group")
+    return account
 
 
 def _group(account: "_Account | Status", marks: Mapping[TopicPartition, Watermarks]) -> Group:
     if isinstance(account, Status):
-        state = "Dead" if account.code is ErrorCode.GROUP_ID_NOT_FOUND else "Unknown"
+        state = _DEAD if account.code is ErrorCode.GROUP_ID_NOT_FOUND else "Unknown"
         return Group(account.name, state, -1, "", [], [], str(account))
     owners = account.owners
     lags = [
@@ -248,46 +227,27 @@ def _group(account: "_Account | Status", marks: Mapping[TopicPartition, Watermar
     ]
     return Group(
         account.name,
-        account.state,
-        account.coordinator,
-        account.assignor,
-        account.members,
+        account.description.state,
+        account.description.coordinator,
+        account.description.assignor,
+        account.description.members,
         lags,
     )
 
 
-def _member(member: Any) -> Member:
-    return Member(
-        member.member_id,
-        member.client_id,
-        # Java's way to write an address that no name was looked up for.
-        member.host.removeprefix("/"),
-        sorted(
-            TopicPartition(place.topic, place.partition)
-            for place in member.assignment.topic_partitions
-        ),
-    )
-
-
-def _committed(answered: Any) -> dict[TopicPartition, int]:
+def _offsets(commits: Mapping[TopicPartition, requests.Commit]) -> dict[TopicPartition, int]:
     """Without those that have no commit: their offset is negative."""
-    return {
-        TopicPartition(place.topic, place.partition): place.offset
-        for place in answered.topic_partitions
-        if place.offset >= 0
-    }
+    return {place: each.offset for place, each in commits.items() if each.offset >= 0}
 
 
 def _state(state: ConsumerGroupState) -> str:
     return _STATES.get(state, state.name.capitalize())
 
 
-def _outcome(name: str, error: KafkaError | None) -> Status:
-    return Status(name) if error is None else _refused(name, error)
-
-
-def _refused(name: str, error: KafkaError) -> Status:
-    return _status(name, code_of(error), words_of(error))
+def _refused(name: str, code: ErrorCode) -> Status:
+    if code is ErrorCode.NONE:
+        return Status(name)
+    return _status(name, code, words_of(KafkaError(code)))
 
 
 def _status(name: str, code: ErrorCode, message: str) -> Status:

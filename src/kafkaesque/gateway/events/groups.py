@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends
 
 from kafkaesque.client import seek
 from kafkaesque.client.admin import Admin
-from kafkaesque.client.connection import ClusterError
+from kafkaesque.client.connection import ClusterError, UnansweredError
 from kafkaesque.client.groups import Groups, Lag, Member
 from kafkaesque.gateway.events.gateway import TheGateway, require_no_tokens
 from kafkaesque.gateway.events.models import Group, GroupList, Seek, SeekResult, problems
@@ -98,9 +98,9 @@ def _move(admin: Admin, group: str, start: Start, topics: list[str] | None) -> l
             case _:
                 raise bad_parameter("to", "an offset alone names no partition: give a vector")
         return seek.seek(admin, group, target, topics, allow_new_topics=topics is not None)
+    except UnansweredError:
+        raise
     except ClusterError as error:
-        if "no answer" in str(error):
-            raise
         raise ProblemError(409, "INVALID_GROUP_STATE", str(error)) from None
 
 

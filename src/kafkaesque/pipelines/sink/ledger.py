@@ -5,11 +5,12 @@ A commit of offsets can be part of a transaction, so rows and state appear toget
 The state is gone when the topic is: then there is nothing that it would be true of. Its parts after
 the first are in the groups `writerId.2` and so on. The offset itself is where the partition ends,
 so that the group shows no lag.
-Above: committer.py. Below: state.py, confluent-kafka.
+Above: committer.py. Below: state.py, client/coordinators.py, confluent-kafka.
 """
 
 import time
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import confluent_kafka
@@ -18,9 +19,13 @@ from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import OffsetSpec
 
 from kafkaesque.client.answers import words_of
-from kafkaesque.client.connection import Connection
+from kafkaesque.client.connection import ClusterError, Connection, RefusedError
+from kafkaesque.client.coordinators import Coordinators
+from kafkaesque.client.group_requests import Commit, committed
+from kafkaesque.errors import ErrorCode
 from kafkaesque.pipelines.sink.errors import LostError, SinkError
 from kafkaesque.pipelines.sink.state import State, parts_of
+from kafkaesque.types import TopicPartition
 
 T = TypeVar("T")
 
@@ -48,6 +53,9 @@ class Ledger:
         self._groups: dict[str, Any] = {}
         # A broker that restarts is found again within a second.
         config = connection.config(reconnect_backoff_max_ms=1000, metadata_recovery_strategy="none")
+        self._coordinators = Coordinators(
+            replace(connection, timeout_s=min(connection.timeout_s, _CALL_S))
+        )
         self._admin: Any = _kafka.admin.AdminClient(config)
 
     def read(self, *, stable: bool) -> State:
@@ -101,42 +109,44 @@ class Ledger:
     def _committed(self, group: str, stable: bool) -> dict[str, str]:
         """What is kept with partition 0 of each topic."""
 
-        def ask(timeout_s: float) -> list[Any]:
-            asked = self._admin.list_consumer_group_offsets(
-                [_kafka.ConsumerGroupTopicPartitions(group)],
-                require_stable=stable,
-                request_timeout=timeout_s,
-            )
-            places: list[Any] = asked[group].result().topic_partitions
-            for each in places:
-                if each.error is not None:
-                    raise KafkaException(each.error)
-            return places
+        def ask() -> dict[TopicPartition, Commit]:
+            told = self._coordinators.ask([group], committed(stable=stable))[group]
+            if isinstance(told, ErrorCode):
+                raise KafkaException(KafkaError(told))
+            for each in told.values():
+                if each.error:
+                    raise KafkaException(KafkaError(each.error))
+            return told
 
+        told = self._insist(ask, f"group {group} does not say what is written")
         return {
-            each.topic: each.metadata
-            for each in self._insist(ask, f"group {group} does not say what is written")
-            if each.partition == 0 and each.offset >= 0 and each.metadata
+            # confluent-kafka commits a text with the zero that ends it in C.
+            place.topic: each.metadata.removesuffix("\0")
+            for place, each in told.items()
+            if place.partition == 0 and each.offset >= 0 and each.metadata
         }
 
     def _end(self, topic: str) -> int:
         """The offset after the marker that a commit will write."""
         place = _kafka.TopicPartition(topic, 0)
 
-        def ask(timeout_s: float) -> int:
-            asked = self._admin.list_offsets(
-                {place: OffsetSpec.latest()}, request_timeout=timeout_s
-            )
+        def ask() -> int:
+            asked = self._admin.list_offsets({place: OffsetSpec.latest()}, request_timeout=_CALL_S)
             return int(asked[place].result().offset) + 1
 
         return self._insist(ask, f"topic {topic} does not say where it ends")
 
-    def _insist(self, ask: Callable[[float], T], what: str) -> T:
+    def _insist(self, ask: Callable[[], T], what: str) -> T:
         """Again, while the cluster may come back."""
         give_up_at = time.monotonic() + self._connection.timeout_s
         while True:
             try:
-                return ask(_CALL_S)
+                return ask()
+            except RefusedError as error:
+                raise SinkError(f"{what}: {error}") from None
+            except ClusterError as error:
+                if time.monotonic() > give_up_at:
+                    raise LostError(f"{what}: {error}") from None
             except KafkaException as error:
                 reason: KafkaError = error.args[0]
                 if reason.code() == KafkaError.GROUP_AUTHORIZATION_FAILED:

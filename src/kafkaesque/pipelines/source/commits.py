@@ -3,29 +3,26 @@
 Nothing depends on it: Spark keeps the query's offsets. So a cluster that is away, or a group that
 may not be moved, keeps the query waiting for seconds only, is told once, and is tried again with
 the next batch, or when Spark asks whether there is one.
-Above: stream.py. Below: client/groups.py.
+Above: stream.py. Below: client/groups.py, client/coordinators.py.
 """
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kafkaesque.client.connection import ClusterError, Connection
+from kafkaesque.client.coordinators import Coordinators
 from kafkaesque.client.logs import warn
 from kafkaesque.pipelines.source.offsets import Offsets
-
-if TYPE_CHECKING:
-    from kafkaesque.client.groups import Groups
 
 TIMEOUT_S: Final = 5.0
 
 
 class GroupCommits:
-    """Keeps its connection. A copy that goes to a task leaves it behind."""
-
     def __init__(self, connection: Connection, group: str | None) -> None:
         self._connection = connection
+        patient = replace(connection, timeout_s=min(connection.timeout_s, TIMEOUT_S))
+        self._coordinators = Coordinators(patient)
         self._group = group
-        self._groups: Groups | None = None
         self._committed: Offsets = {}
         self._is_well = True
 
@@ -44,19 +41,11 @@ class GroupCommits:
         self._is_well = problem is None
 
     def _refusal(self, group: str, offsets: Offsets) -> str | None:
-        from confluent_kafka import KafkaException
-
-        from kafkaesque.client.admin import Admin
-        from kafkaesque.client.groups import Groups
+        from kafkaesque.client.groups import commit
 
         try:
-            if self._groups is None:
-                timeout_s = min(self._connection.timeout_s, TIMEOUT_S)
-                self._groups = Groups(Admin.connect(replace(self._connection, timeout_s=timeout_s)))
-            statuses = self._groups.commit(group, offsets)
-        except (ClusterError, KafkaException) as error:
-            # A new connection finds a broker that is back at once; librdkafka's takes its time.
-            self._groups = None
+            statuses = commit(self._coordinators, group, offsets)
+        except ClusterError as error:
             return str(error)
         odd = [status for status in statuses.values() if status.error]
         return str(odd[0]) if odd else None

@@ -2,7 +2,8 @@
 
 MESSAGES says what can be *decoded*. What the broker *serves* is its own table, in broker/apis; what
 only our clients *ask*, of other brokers, is in ASKED.
-internal.py, beside them, declares what is not sent but stored: the records of internal topics.
+internal.py, beside them, declares what is not sent but stored: the records of internal topics;
+consumer_protocol.py what consumers tell each other inside of a message.
 """
 
 from typing import Any, Final, NamedTuple
@@ -25,6 +26,10 @@ from kafkaesque.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirsResponse,
 )
 from kafkaesque.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafkaesque.protocol.messages.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+)
 from kafkaesque.protocol.messages.create_acls import CreateAclsRequest, CreateAclsResponse
 from kafkaesque.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
@@ -252,6 +257,7 @@ _APIS: Final = (
 ASKED: Final = (
     Api(17, "SaslHandshake", SaslHandshakeRequest, SaslHandshakeResponse),
     Api(36, "SaslAuthenticate", SaslAuthenticateRequest, SaslAuthenticateResponse),
+    Api(69, "ConsumerGroupDescribe", ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse),
 )
 """What our clients ask of other brokers, and ours does not serve."""
 

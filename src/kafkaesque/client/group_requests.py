@@ -1,0 +1,231 @@
+"""What the coordinator of a group can be asked: members, commits, to commit, to delete the group.
+
+Each is a question for `Coordinators.ask`. Versions are those that every Kafka since 0.11 has a part
+of, with one group a request where later ones have many.
+Above: groups.py, pipelines/. Below: coordinators.py, protocol/.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+from kafkaesque.client.cluster_metadata import error_code
+from kafkaesque.client.connection import RefusedError
+from kafkaesque.client.coordinators import Coordinator, Question
+from kafkaesque.errors import DecodeError, ErrorCode
+from kafkaesque.protocol.messages.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    ConsumerGroupMember,
+)
+from kafkaesque.protocol.messages.consumer_protocol import assigned_partitions
+from kafkaesque.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from kafkaesque.protocol.messages.describe_groups import (
+    DescribedGroupMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+from kafkaesque.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
+from kafkaesque.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from kafkaesque.types import TopicPartition
+
+_CONSUMER_GROUP_DESCRIBE: Final = 0
+# The last in which a group that is not there is a dead one.
+_DESCRIBE_GROUPS: Final = 5
+# The last with one group a request, and the first that can leave out what is not stable yet.
+_OFFSET_FETCH: Final = 7
+_ALL_TOPICS_SINCE: Final = 2
+# The last with names of topics.
+_OFFSET_COMMIT: Final = 9
+_DELETE_GROUPS: Final = 2
+_NOT_NEW: Final = {ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION}
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    member_id: str
+    client_id: str
+    host: str
+    partitions: list[TopicPartition]
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    state: str
+    coordinator: int
+    assignor: str
+    members: list[Member]
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What is committed for one partition; `offset` is negative if nothing is."""
+
+    offset: int
+    metadata: str
+    error: ErrorCode
+
+
+def describe(
+    coordinator: Coordinator, groups: Sequence[str]
+) -> "dict[str, Description | ErrorCode]":
+    """Both protocols: who is not of KIP-848's is of the classic one."""
+    found = _describe_new(coordinator, groups)
+    others = [name for name in groups if name not in found]
+    return found | _describe_classic(coordinator, others)
+
+
+def _describe_new(
+    coordinator: Coordinator, groups: Sequence[str]
+) -> "dict[str, Description | ErrorCode]":
+    """Without the groups that are none of KIP-848's."""
+    request = ConsumerGroupDescribeRequest(group_ids=[*groups])
+    try:
+        answer = coordinator.wire.ask(
+            request, ConsumerGroupDescribeResponse, _CONSUMER_GROUP_DESCRIBE
+        )
+    except RefusedError:  # The broker has no such groups.
+        return {}
+    return {
+        each.group_id: error_code(each.error_code)
+        if each.error_code
+        else Description(
+            each.group_state,
+            coordinator.node_id,
+            each.assignor_name,
+            [_new_member(member) for member in each.members],
+        )
+        for each in answer.groups
+        if each.error_code not in _NOT_NEW
+    }
+
+
+def _describe_classic(
+    coordinator: Coordinator, groups: Sequence[str]
+) -> "dict[str, Description | ErrorCode]":
+    if not groups:
+        return {}
+    request = DescribeGroupsRequest(groups=[*groups])
+    answer = coordinator.wire.ask(request, DescribeGroupsResponse, _DESCRIBE_GROUPS, min_version=0)
+    return {
+        each.group_id: error_code(each.error_code)
+        if each.error_code
+        else Description(
+            each.group_state,
+            coordinator.node_id,
+            each.protocol_data,
+            [_classic_member(member) for member in each.members],
+        )
+        for each in answer.groups
+    }
+
+
+def committed(*, stable: bool = False) -> "Question[dict[TopicPartition, Commit]]":
+    """All that a group has committed. `stable`: UNSTABLE_OFFSET_COMMIT is the error of a partition
+    that an open transaction may still commit."""
+
+    def ask(
+        coordinator: Coordinator, groups: Sequence[str]
+    ) -> "dict[str, dict[TopicPartition, Commit] | ErrorCode]":
+        answers = coordinator.wire.ask_each(
+            [
+                OffsetFetchRequest(group_id=name, topics=None, require_stable=stable)
+                for name in groups
+            ],
+            OffsetFetchResponse,
+            _OFFSET_FETCH,
+            min_version=_OFFSET_FETCH if stable else _ALL_TOPICS_SINCE,
+        )
+        return {
+            name: error_code(answer.error_code) if answer.error_code else _commits(answer)
+            for name, answer in zip(groups, answers, strict=True)
+        }
+
+    return ask
+
+
+def commit(offsets: Mapping[TopicPartition, int]) -> "Question[dict[TopicPartition, ErrorCode]]":
+    """Commit in the place of a group that has no members."""
+
+    def ask(
+        coordinator: Coordinator, groups: Sequence[str]
+    ) -> "dict[str, dict[TopicPartition, ErrorCode] | ErrorCode]":
+        topics = [
+            OffsetCommitRequestTopic(
+                name=topic,
+                partitions=[
+                    OffsetCommitRequestPartition(
+                        partition_index=place.partition, committed_offset=offsets[place]
+                    )
+                    for place in places
+                ],
+            )
+            for topic, places in groupby(sorted(offsets), key=lambda place: place.topic)
+        ]
+        answers = coordinator.wire.ask_each(
+            [OffsetCommitRequest(group_id=name, topics=topics) for name in groups],
+            OffsetCommitResponse,
+            _OFFSET_COMMIT,
+            min_version=0,
+        )
+        return {name: _outcome(answer) for name, answer in zip(groups, answers, strict=True)}
+
+    return ask
+
+
+def delete(coordinator: Coordinator, groups: Sequence[str]) -> "dict[str, ErrorCode | None]":
+    request = DeleteGroupsRequest(groups_names=[*groups])
+    answer = coordinator.wire.ask(request, DeleteGroupsResponse, _DELETE_GROUPS, min_version=0)
+    return {
+        each.group_id: error_code(each.error_code) if each.error_code else None
+        for each in answer.results
+    }
+
+
+def _commits(answer: OffsetFetchResponse) -> dict[TopicPartition, Commit]:
+    return {
+        TopicPartition(topic.name, each.partition_index): Commit(
+            each.committed_offset, each.metadata or "", error_code(each.error_code)
+        )
+        for topic in answer.topics
+        for each in topic.partitions
+    }
+
+
+def _outcome(answer: OffsetCommitResponse) -> "dict[TopicPartition, ErrorCode] | ErrorCode":
+    """What all partitions are told concerns the group: it may be a coordinator's "later"."""
+    told = {
+        TopicPartition(topic.name, each.partition_index): error_code(each.error_code)
+        for topic in answer.topics
+        for each in topic.partitions
+    }
+    errors = set(told.values())
+    return errors.pop() if len(errors) == 1 and ErrorCode.NONE not in errors else told
+
+
+def _new_member(member: ConsumerGroupMember) -> Member:
+    partitions = [
+        TopicPartition(topic.topic_name, partition)
+        for topic in member.assignment.topic_partitions
+        for partition in topic.partitions
+    ]
+    return _member(member.member_id, member.client_id, member.client_host, partitions)
+
+
+def _classic_member(member: DescribedGroupMember) -> Member:
+    try:
+        partitions = assigned_partitions(member.member_assignment)
+    except DecodeError:  # Of Connect's workers and others that are no consumers.
+        partitions = []
+    return _member(member.member_id, member.client_id, member.client_host, partitions)
+
+
+def _member(member_id: str, client_id: str, host: str, partitions: list[TopicPartition]) -> Member:
+    # Java's way to write an address that no name was looked up for.
+    return Member(member_id, client_id, host.removeprefix("/"), sorted(partitions))
