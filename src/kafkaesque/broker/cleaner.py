@@ -207,7 +207,10 @@ class Cleaner:
         task = asyncio.create_task(self._pass(partition, compacted))
         self._under_way[partition] = task
         await compacted.wait()
-        await asyncio.wait([task], timeout=PATIENCE_SECONDS)
+        ended, _ = await asyncio.wait([task], timeout=PATIENCE_SECONDS)
+        for each in ended:
+            # What is no failure of this partition alone ends the cleaner, too.
+            each.result()
 
     async def _pass(self, partition: Partition, compacted: asyncio.Event) -> None:
         try:

@@ -214,3 +214,25 @@ def test_figures_of_a_topic_that_cannot_be_read_do_not_hide_those_of_others(
         await rig.broker.close()
 
     run(story)
+
+
+def test_what_is_no_failure_of_one_partition_ends_the_cleaner(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class EndOfAllError(BaseException):
+        pass
+
+    async def no_pass(work: Work, compacted: Callable[[], None]) -> Done:
+        raise EndOfAllError
+
+    async def story() -> None:
+        broker = await rig.open()
+        partition = await rig.topic()
+        await rig.fill(partition)
+        monkeypatch.setattr(broker.cleaner._compactor, "compact", no_pass)
+        with pytest.raises(EndOfAllError):
+            # Before, it chose the same partition again and again, for ever.
+            await asyncio.wait_for(broker.cleaner.clean(), 60)
+        await broker.close()
+
+    run(story)
