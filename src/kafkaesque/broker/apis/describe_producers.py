@@ -1,5 +1,7 @@
 """DescribeProducers (61), version 0. What a partition knows of its producers (KIP-664)."""
 
+from collections import defaultdict
+
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.errors import KafkaError
 from kafkaesque.protocol.messages.describe_producers import (
@@ -17,13 +19,14 @@ async def describe_producers(
     """Each partition once, however often it is named: it may have many producers."""
     response = DescribeProducersResponse()
     paced = ctx.broker.slices.paced
-    seen: set[tuple[str, int]] = set()
+    # Numbers, by topic: to free as many pairs at once would hold the loop.
+    seen: defaultdict[str, set[int]] = defaultdict(set)
     async for topic in paced(request.topics):
         answered = TopicResponse(name=topic.name)
         response.topics.append(answered)
         async for number in paced(topic.partition_indexes):
-            if (topic.name, number) not in seen:
-                seen.add((topic.name, number))
+            if number not in seen[topic.name]:
+                seen[topic.name].add(number)
                 answered.partitions.append(await _describe(ctx, topic.name, number))
     return response
 
