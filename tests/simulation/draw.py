@@ -80,7 +80,7 @@ class _Draw:
         self._features = {name for name in _FEATURES if self._random.random() < share}
         self._seconds = self._random.choice((4.0, 8.0, 14.0))
         self._steps: list[Step] = []
-        self._scene: Scene = ([], [])
+        self._scene = Scene()
         self._crashes: tuple[Crash, ...] = ()
         self._names = [*_NAMES[: self._random.randint(2, 6)]]
         if self._has("long name") and self._random.random() < 0.1:
@@ -95,13 +95,13 @@ class _Draw:
         if random.random() < _SCENES:
             scene = random.choice(SCENES_WITHOUT_FAULTS if in_memory else SCENES)
             self._scene = scene(random, random.random() * self._seconds, self._place)
-            self._steps += self._scene[0]
+            self._steps += self._scene.steps
         descriptors = _DESCRIPTORS if random.random() < _FEW_DESCRIPTORS else None
         if descriptors is not None:
             count = descriptors - random.randint(20, 60)
             self._step("admin-8", "create", "many", count, ())
-        self._crashes = self._draw_crashes(in_memory)
-        faults = () if in_memory else (*self._scene[1], *self._faults())
+        self._crashes = tuple(self._scene.crashes) or self._draw_crashes(in_memory)
+        faults = () if in_memory else (*self._scene.faults, *self._faults())
         return Plan(
             self._seed,
             in_memory,

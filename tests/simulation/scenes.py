@@ -1,17 +1,27 @@
-"""Scenes: steps and faults that belong together, which chance alone would seldom put so close.
+"""Scenes: steps, faults and crashes that belong together, which chance alone would seldom put so
+close.
 
 Each is a few seconds long, happens on topics that the rest of the plan uses too, and draws its
 order and its times: most of the time nothing comes of it.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from random import Random
 from typing import TypeAlias
 
-from tests.simulation.plan import Fault, Step
+from tests.simulation.plan import Crash, Fault, Step
 
-Scene: TypeAlias = tuple[list[Step], list[Fault]]
 Places: TypeAlias = Callable[[], tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """With crashes of its own, a plan has no others."""
+
+    steps: list[Step] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    crashes: list[Crash] = field(default_factory=list)
 
 
 def flush_while_caching_begins(random: Random, at: float, place: Places) -> Scene:
@@ -24,7 +34,7 @@ def flush_while_caching_begins(random: Random, at: float, place: Places) -> Scen
         Step(at + 0.5 + random.random(), owner, "configure", (name, "write.caching", "true")),
         Step(at + 5, owner, "delete_records", (name, index, 0.5)),
     ]
-    return steps, [Fault(at, at + 3, "slow", ("sync",), path, random.randint(1, 2))]
+    return Scene(steps, [Fault(at, at + 3, "slow", ("sync",), path, random.randint(1, 2))])
 
 
 def records_deleted_before_they_are_flushed(random: Random, at: float, place: Places) -> Scene:
@@ -37,7 +47,7 @@ def records_deleted_before_they_are_flushed(random: Random, at: float, place: Pl
     ]
     failing = at + 0.3 + random.random()
     times = random.randint(1, 3)
-    return steps, [Fault(failing, failing + 3, "eio", ("sync",), path, times)]
+    return Scene(steps, [Fault(failing, failing + 3, "eio", ("sync",), path, times)])
 
 
 def half_a_transaction(random: Random, at: float, place: Places) -> Scene:
@@ -54,7 +64,7 @@ def half_a_transaction(random: Random, at: float, place: Places) -> Scene:
         Fault(at + 0.45, at + 1.5, "eio", ("sync",), f"/{first}-", 1),
         Fault(end, at + 3, "late", ("sync",), f"/{second}-", random.randint(1, 2)),
     ]
-    return steps, faults
+    return Scene(steps, faults)
 
 
 def topic_deleted_under_a_slow_reader(random: Random, at: float, place: Places) -> Scene:
@@ -72,7 +82,7 @@ def topic_deleted_under_a_slow_reader(random: Random, at: float, place: Places) 
         Fault(read, gone, "slow", ("thread",), "", random.randint(1, 2)),
         Fault(read, gone, "slow", ("read",), f"/{name}-", 3),
     ]
-    return steps, faults
+    return Scene(steps, faults)
 
 
 def deadline_while_the_clock_is_set(random: Random, at: float, place: Places) -> Scene:
@@ -82,7 +92,7 @@ def deadline_while_the_clock_is_set(random: Random, at: float, place: Places) ->
         Step(at + 1, "member-7-1", "join", ()),
         Step(at + 1 + random.random() * 2, "clock-0", "step", (-3_600_000,)),
     ]
-    return steps, []
+    return Scene(steps, [])
 
 
 def poll_while_records_go(random: Random, at: float, place: Places) -> Scene:
@@ -94,7 +104,7 @@ def poll_while_records_go(random: Random, at: float, place: Places) -> Scene:
         Step(at + 2.0, _owner(name), "delete_records", (name, index, 1.0)),
         *_writes(random, name, index, at + 3, at + 3.5, 1, size=5),
     ]
-    return steps, []
+    return Scene(steps, [])
 
 
 def metadata_log_shortened(random: Random, at: float, place: Places) -> Scene:
@@ -116,7 +126,31 @@ def metadata_log_shortened(random: Random, at: float, place: Places) -> Scene:
     slow, full = ("slow", ("sync",), 3), ("full", ("write",), 1000)
     kind, operations, times = random.choice((slow, slow, full))
     fault = Fault(begin, begin + 8, kind, operations, "/__cluster_metadata-0/", times)
-    return [*growing, *changes], [fault]
+    return Scene([*growing, *changes], [fault])
+
+
+def metadata_log_shortened_while_it_is_repaired(random: Random, at: float, place: Places) -> Scene:
+    """It has become long at once, a flush of it fails, and a thread takes long to drop its end.
+    As soon as it is back, topics are made, and the broker ends before the next checkpoint.
+    """
+    default = ("", "message.max.bytes")
+    failing = at + 0.2 + random.random() * 0.1
+    steps = [
+        Step(at, "admin-7", "create", ("t7", 30, ())),
+        Step(at + 0.1, "admin-9", "configure", (*default, "60000")),
+        Step(failing, "admin-9", "configure", (*default, "70000")),
+        *(
+            Step(failing + 2.2 + number * 0.2, f"admin-1{number}", "create", (f"t1{number}", 1, ()))
+            for number in range(6)
+        ),
+    ]
+    path = "/__cluster_metadata-0/"
+    faults = [
+        Fault(failing, failing + 2, "eio", ("sync",), path, 1),
+        Fault(failing, failing + 2, "slow", ("sync",), path, 1),
+    ]
+    crash = Crash(failing + 3 + random.random() * 0.7, random.choice(("cut", "kill")))
+    return Scene(steps, faults, [crash])
 
 
 def offsets_deleted_in_vain(random: Random, at: float, place: Places) -> Scene:
@@ -140,7 +174,7 @@ def offsets_deleted_in_vain(random: Random, at: float, place: Places) -> Scene:
     is_of_files = action == "delete" and random.random() < 0.5
     path = f"/{name}-" if is_of_files else "/__consumer_offsets-0/"
     operations = ("rename", "sync_directory") if is_of_files else ("sync",)
-    return steps, [Fault(later, later + 1.5, "eio", operations, path, random.randint(1, 2))]
+    return Scene(steps, [Fault(later, later + 1.5, "eio", operations, path, random.randint(1, 2))])
 
 
 def topic_made_anew_while_it_is_compacted(random: Random, at: float, place: Places) -> Scene:
@@ -161,7 +195,7 @@ def topic_made_anew_while_it_is_compacted(random: Random, at: float, place: Plac
         Fault(at, gone, "slow", ("thread",), "Swap.forget_old", 2),
         Fault(gone, gone + 3, "slow", ("sync",), "log-start-offset-checkpoint", 1),
     ]
-    return steps, faults
+    return Scene(steps, faults)
 
 
 def retention_without_a_new_segment(random: Random, at: float, place: Places) -> Scene:
@@ -175,7 +209,7 @@ def retention_without_a_new_segment(random: Random, at: float, place: Places) ->
             Fault(at + 1, at + 13, "full", ("write", "create"), "", 10_000),
         )
     )
-    return _too_much(random, at, (bad, number, "0"), (good, index, "100")), [fault]
+    return Scene(_too_much(random, at, (bad, number, "0"), (good, index, "100")), [fault])
 
 
 def removal_beside_a_bad_disk(random: Random, at: float, place: Places) -> Scene:
@@ -191,7 +225,19 @@ def removal_beside_a_bad_disk(random: Random, at: float, place: Places) -> Scene
             for _ in range(3)
         ),
     ]
-    return steps, [Fault(at + 1, at + 13, "eio", (operation,), path, 1000)]
+    return Scene(steps, [Fault(at + 1, at + 13, "eio", (operation,), path, 1000)])
+
+
+def retention_after_half_a_swap(random: Random, at: float, place: Places) -> Scene:
+    """What a pass of compaction has replaced cannot be removed; then all of it is too much."""
+    name, index = place()
+    owner = _owner(name)
+    steps = [
+        Step(at, owner, "configure", (name, "cleanup.policy", "compact,delete")),
+        *_writes(random, name, index, at + 0.1, at + 1, 6, size=400),
+        Step(at + 4 + random.random(), owner, "configure", (name, "retention.bytes", "100")),
+    ]
+    return Scene(steps, [Fault(at + 1.1, at + 12, "eio", ("remove",), f"/{name}-", 1000)])
 
 
 def _too_much(random: Random, at: float, *topics: tuple[str, int, str]) -> list[Step]:
@@ -218,7 +264,7 @@ def tombstones_for_ever(random: Random, at: float, place: Places) -> Scene:
         Step(at + 1, "producer-9", "produce", (name, index, 1, 0, -1, -1, random.choice((0, -1)))),
         *_writes(random, name, index, at + 1.1, at + 1.5, 3, size=400),
     ]
-    return steps, []
+    return Scene(steps, [])
 
 
 def deletions_beside_a_bad_disk(random: Random, at: float, place: Places) -> Scene:
@@ -228,7 +274,7 @@ def deletions_beside_a_bad_disk(random: Random, at: float, place: Places) -> Sce
         Step(at + 1, _owner(bad), "delete", (bad,)),
         Step(at + 1 + random.random() * 2, _owner(good), "delete", (good,)),
     ]
-    return steps, [Fault(at, at + 12, "eio", ("remove",), f"/{bad}-", 1000)]
+    return Scene(steps, [Fault(at, at + 12, "eio", ("remove",), f"/{bad}-", 1000)])
 
 
 def metadata_that_cannot_be_shortened(random: Random, at: float, place: Places) -> Scene:
@@ -238,7 +284,7 @@ def metadata_that_cannot_be_shortened(random: Random, at: float, place: Places) 
         *(Step(at, _owner(name), "configure", (name, *value)) for value in values),
         *_writes(random, name, index, at + 2, at + 3, 2),
     ]
-    return steps, [Fault(at, at + 12, "eio", ("create",), "/__cluster_metadata-0/", 1000)]
+    return Scene(steps, [Fault(at, at + 12, "eio", ("create",), "/__cluster_metadata-0/", 1000)])
 
 
 def topic_deleted_while_it_is_repaired(random: Random, at: float, place: Places) -> Scene:
@@ -252,7 +298,7 @@ def topic_deleted_while_it_is_repaired(random: Random, at: float, place: Places)
         Fault(failing, failing + 2, "eio", ("sync",), f"/{name}-", 1),
         Fault(failing + 0.2, failing + 4, "slow", ("sync",), f"/{name}-", 1),
     ]
-    return steps, faults
+    return Scene(steps, faults)
 
 
 def transaction_times_out(random: Random, at: float, place: Places) -> Scene:
@@ -260,8 +306,8 @@ def transaction_times_out(random: Random, at: float, place: Places) -> Scene:
     steps = [Step(at, "transactional-8", "send", ((place(),), 1, 0))]
     if random.random() < 0.5:
         steps.append(Step(at + 1 + random.random() * 2, "clock-0", "step", (-3_600_000,)))
-        return steps, []
-    return steps, [Fault(at + 3.9, at + 6, "eio", ("sync",), "/__transaction_state-0/", 1)]
+        return Scene(steps, [])
+    return Scene(steps, [Fault(at + 3.9, at + 6, "eio", ("sync",), "/__transaction_state-0/", 1)])
 
 
 SCENES = (
@@ -272,10 +318,12 @@ SCENES = (
     deadline_while_the_clock_is_set,
     poll_while_records_go,
     metadata_log_shortened,
+    metadata_log_shortened_while_it_is_repaired,
     offsets_deleted_in_vain,
     topic_made_anew_while_it_is_compacted,
     retention_without_a_new_segment,
     removal_beside_a_bad_disk,
+    retention_after_half_a_swap,
     tombstones_for_ever,
     deletions_beside_a_bad_disk,
     metadata_that_cannot_be_shortened,

@@ -5,7 +5,7 @@ broken on purpose.
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -124,18 +124,37 @@ def test_a_deletion_that_was_refused_is_in_doubt_until_its_log_is_mended() -> No
     assert {World(plan).run() for plan in plans} == {None}
 
 
+def test_a_log_start_that_no_disk_has_taken_may_be_lower_after_a_restart() -> None:
+    """Retention has raised it when the broker is looked at, which a bad partition has kept waiting,
+    and what has to be written before it is written cannot be.
+    """
+    plan = _plan(
+        Step(0.1, "admin-0", "create", ("t0", 1, (("retention.bytes", "100"),))),
+        Step(0.1, "admin-1", "create", ("t1", 1, ())),
+        *(Step(1 + i / 10, "producer-0", "produce", ("t0", 0, 2, 0, 400, -1, 0)) for i in range(6)),
+        Crash(1.9, "kill"),
+        Fault(1.9, 14.0, "eio", ("rename",), "/t0-", 1000),
+        Fault(1.9, 4.5, "eio", ("read", "open"), "/t1-0/", 1000),
+        Crash(6.0, "stop"),
+        settings=SETTINGS,
+    )
+    assert World(plan).run() is None
+
+
 def _history(seed: int) -> str:
     world = World(draw(seed))
     world.run()
     return world.history.text()
 
 
-def _plan(*parts: Step | Fault | Crash, seed: int = 0) -> Plan:
+def _plan(
+    *parts: Step | Fault | Crash, seed: int = 0, settings: Mapping[str, str] | None = None
+) -> Plan:
     return Plan(
         seed,
         False,
         False,
-        (),
+        tuple((settings or {}).items()),
         tuple(part for part in parts if isinstance(part, Step)),
         tuple(part for part in parts if isinstance(part, Fault)),
         tuple(part for part in parts if isinstance(part, Crash)),

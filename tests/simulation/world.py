@@ -381,9 +381,18 @@ class World:
 
     def _settle(self, found: Found, ending: set[str]) -> None:
         self.topics.settle(found.topics)
+        durable = self._durable_starts()
         for key, log in found.logs.items():
-            self.records.settle(key, log, self.topics.traits(key[0]))
+            self.records.settle(key, log, self.topics.traits(key[0]), durable.get(key, 0))
         self.offsets.settle(found.offsets, ending)
+
+    def _durable_starts(self) -> dict[Key, int]:
+        broker = self.server.broker
+        return {
+            (topic.id, partition.name.partition): broker.storage.durable_log_start(partition)
+            for topic in broker.topics
+            for partition in topic.partitions
+        }
 
     def _ending(self) -> set[str]:
         """Whose transaction is decided, with markers that the disk has refused so far."""

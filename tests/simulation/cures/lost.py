@@ -1,6 +1,6 @@
 """Cures of what was acknowledged and lost, or deleted and back."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
@@ -24,6 +24,7 @@ from kafkaesque.groups import records
 from kafkaesque.groups.records import Tombstone
 from kafkaesque.log import directory
 from kafkaesque.log.segment_files import SegmentFiles
+from kafkaesque.log.store import Swap
 from kafkaesque.protocol.messages.fetch import FetchRequest
 from kafkaesque.protocol.messages.internal import ConfigRecord
 from kafkaesque.records.control import Marker
@@ -266,8 +267,9 @@ def _files_opened_by_name() -> list[Change]:
 
 
 def _cleaned_by_name() -> list[Change]:
-    """Creations did not wait for checkpoints then. Now that they do, a name cannot be another's
-    before the pass over its predecessor is noted: that would hide this defect.
+    """A swap did not hold its partition's lock then. Now a deletion waits for it, and comes to the
+    checkpoints after the note: a name cannot be another's before the pass over its predecessor is
+    noted, and that would hide this defect. So the lock is free while old segments are let go.
     """
 
     async def note_cleaned(self: DiskStorage, partition: Partition, offset: int) -> None:
@@ -276,12 +278,17 @@ def _cleaned_by_name() -> list[Change]:
                 cleaned = {**self._directory.cleaned_offsets, partition.name: offset}
                 await self._disk.run(partial(self._directory.write_cleaned_offsets, cleaned))
 
-    async def forget_later(self: DiskStorage, names: Sequence[TopicPartition]) -> None:
-        """`DataDirectory.create_partition` does."""
+    async def end_swap(self: Partition, swap: Swap) -> None:
+        self._maintenance.release()
+        try:
+            await end_swap_alone(self, swap)
+        finally:
+            await self._maintenance.acquire()
 
+    end_swap_alone = Partition._end_swap
     return [
         Change(DiskStorage, "note_cleaned", note_cleaned),
-        Change(DiskStorage, "forget", forget_later),
+        Change(Partition, "_end_swap", end_swap),
     ]
 
 

@@ -120,14 +120,16 @@ class Records:
                 yield f"{name(key)}: record {label} is there twice: {there[label]} and {offset}"
             there[label] = offset
 
-    def settle(self, key: Key, found: FoundLog, traits: Traits) -> None:
-        """From here on, what was found is what has been promised."""
+    def settle(self, key: Key, found: FoundLog, traits: Traits, durable_start: int) -> None:
+        """From here on, what was found is what has been promised. Not so a start that no disk has
+        taken yet, of retention or of a deletion that was refused: nobody was told that it stays.
+        """
         log = self.log(key)
         log.promised = dict(found.labels)
         if traits.is_weak:
             log.ever = dict(found.labels)
         log.ever.update(found.labels)
-        log.end, log.start = found.end, found.start
+        log.end, log.start = found.end, min(found.start, durable_start)
         log.latest_start = found.start
 
 
