@@ -170,7 +170,8 @@ class Broker:
         cleaner_ms = self.config["log.cleaner.backoff.ms"]
         for seconds, work in (
             (checkpoint_ms / 1000, self.metadata.compact),
-            (checkpoint_ms / 1000, self._checkpoint),
+            (checkpoint_ms / 1000, self.storage.checkpoint_log_starts),
+            (checkpoint_ms / 1000, self.storage.checkpoint),
             (checkpoint_ms / 1000, self.storage.remove_deleted),
             (retention_ms / 1000, self._enforce_retention),
             (cleaner_ms / 1000, self.cleaner.clean),
@@ -268,10 +269,6 @@ class Broker:
             max_size=self.config["group.max.size"],
             initial_rebalance_delay_ms=self.config["group.initial.rebalance.delay.ms"],
         )
-
-    async def _checkpoint(self) -> None:
-        await self.storage.checkpoint_log_starts()
-        await self.storage.checkpoint()
 
     async def _enforce_retention(self) -> None:
         now_ms = self.clock()

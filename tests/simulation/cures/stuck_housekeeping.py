@@ -50,6 +50,23 @@ async def _starts_of_all_or_none(self: DiskStorage) -> dict[Partition, int]:
     return {partition: start for partition, start in starts.items() if partition.offline is None}
 
 
+_every = Broker._every
+
+
+def _checkpoints_as(
+    checkpoint: Callable[[Broker], Awaitable[None]],
+) -> Callable[[Broker, float, Callable[[], Awaitable[None]]], Awaitable[None]]:
+    """What is done regularly, with this in the place of checkpoints."""
+
+    async def every(self: Broker, seconds: float, work: Callable[[], Awaitable[None]]) -> None:
+        async def in_one() -> None:
+            await checkpoint(self)
+
+        await _every(self, seconds, in_one if work == self.storage.checkpoint else work)
+
+    return every
+
+
 async def _checkpoint_after_metadata(self: Broker) -> None:
     await self.metadata.compact()
     await self.storage.checkpoint_log_starts()
@@ -147,7 +164,7 @@ HOUSEKEEPING = (
         "checkpoints-without-metadata",
         "has had no checkpoint",
         lambda: [
-            Change(Broker, "_checkpoint", _checkpoint_after_metadata),
+            Change(Broker, "_every", _checkpoints_as(_checkpoint_after_metadata)),
             Change(Metadata, "compact", _shorten_even_while_repaired),
             Change(StateLog, "is_long", property(_is_long_whatever_was_tried)),
         ],
@@ -155,7 +172,7 @@ HOUSEKEEPING = (
     Cure(
         "checkpoints-without-log-starts",
         "has had no checkpoint",
-        lambda: [Change(Broker, "_checkpoint", _checkpoint_after_log_starts)],
+        lambda: [Change(Broker, "_every", _checkpoints_as(_checkpoint_after_log_starts))],
     ),
     Cure(
         "segments-remembered-until-removed",

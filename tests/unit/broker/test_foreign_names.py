@@ -36,7 +36,8 @@ def test_what_is_not_ours_stops_no_start_and_stays(tmp_path: Path, is_killed: bo
         broker = await rig.open()
         partition = broker.topics.named("orders").partition(0)
         assert (partition.offline, partition.high_watermark) == (None, 10)
-        await broker._checkpoint()
+        await broker.storage.checkpoint_log_starts()
+        await broker.storage.checkpoint()
         await rig.reopen()
         assert [path for path in foreign if not path.exists()] == []
 
