@@ -134,6 +134,12 @@ class Partition:
         """Transactions that were aborted and have a record, or their marker, in [start, end)."""
         return self._transactions.aborted(start, end)
 
+    def few_aborted(self, start: int, end: int) -> tuple[list[AbortedTransaction], int]:
+        """The same for one who reads from `start` on, and how far to read: `end`, or the edge of a
+        batch before it, if there are very many.
+        """
+        return self._transactions.few_aborted(start, end)
+
     def forget_aborted(self, markers: Collection[int]) -> None:
         """Before compaction removes the markers at these offsets: readers would look for them."""
         self._transactions.forget_aborted(markers)

@@ -26,6 +26,7 @@ _COUNT = struct.Struct(">I")
 _OPEN = struct.Struct(">qhqq")
 _ABORTED = struct.Struct(">qqq")
 _BLOCK_SIZE = 128 * _ABORTED.size
+_FEW_BLOCKS = 8
 
 
 class OpenTransaction(NamedTuple):
@@ -80,6 +81,15 @@ class AbortedTransactions:
             for aborted in self._blocks[number].transactions()
             if aborted.last_offset >= start and aborted.first_offset < end
         ]
+
+    def few_from(self, start: int, end: int) -> tuple[list[AbortedTransaction], int]:
+        """The same for an end that is lower where there would be many: after one of the markers.
+        But for those that were open together, a thousand at most.
+        """
+        last = self._block_of(start) + _FEW_BLOCKS
+        if last < len(self._blocks):
+            end = min(end, self._blocks[last].last_offset + 1)
+        return self.between(start, end), end
 
     def forget_before(self, offset: int) -> None:
         del self._blocks[: self._block_of(offset)]
@@ -156,6 +166,12 @@ class PartitionTransactions:
     def aborted(self, start: int, end: int) -> list[AbortedTransaction]:
         """Those with a record or their marker in [start, end)."""
         return self._aborted.between(start, end)
+
+    def few_aborted(self, start: int, end: int) -> tuple[list[AbortedTransaction], int]:
+        """Those with a record or their marker between `start` and where there are enough of them
+        for a while, or `end`; and where that is.
+        """
+        return self._aborted.few_from(start, end)
 
     def forget_before(self, offset: int) -> None:
         """The log starts there now."""

@@ -89,6 +89,7 @@ def test_only_what_overlaps_is_named_as_aborted() -> None:
     assert ledger.transactions.aborted(end_of_2 + 1, 100) == []
 
 
+@patch.object(partition_transactions, "_FEW_BLOCKS", 2)
 @patch.object(partition_transactions, "_BLOCK_SIZE", 3 * 24)
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.booleans(), st.booleans()), min_size=30, max_size=60),
@@ -113,6 +114,10 @@ def test_what_is_told_of_aborted_transactions_is_what_a_look_at_all_of_them_find
     for start, end in combinations(range(len(steps) + 2), 2):
         expected = [t for t in kept if t.last_offset >= start and t.first_offset < end]
         assert transactions.between(start, end) == expected
+        few, edge = transactions.few_from(start, end)
+        assert few == transactions.between(start, edge)
+        assert edge == end or edge - 1 in {t.last_offset for t in few}
+        assert start < edge <= end
 
 
 def test_a_reader_of_a_few_records_looks_at_a_few_aborted_transactions(

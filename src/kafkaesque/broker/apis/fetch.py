@@ -7,6 +7,8 @@ high watermark.
 - One response holds a few megabytes at most, and less where the broker's budget of bytes in flight
   is short: the reader comes back at once for the rest. A fetch of many partitions is looked at in
   slices.
+- To readers of committed records, what they are told of aborted transactions is bounded, too: where
+  there are thousands, they come back for the rest.
 - The first batch is returned whole even if it exceeds the limits (KIP-74): a reader never gets
   stuck.
 - Bytes that are not in the page cache are read in a thread.
@@ -251,17 +253,19 @@ class _Attempt:
         # Whole batches never add up to exactly as much: to see enough, look at more than is sent.
         self._room = self._share if 2 * self._min_bytes <= self._share else most
         self._failed = False
+        # Whether there is more, and it does not come this time.
+        self._is_cut = False
         self.size = 0
         self._found: list[_Found] = []
 
     @property
     def is_enough(self) -> bool:
-        return self._failed or self.size >= self._min_bytes
+        return self._failed or self._is_cut or self.size >= self._min_bytes
 
     @property
     def is_due(self) -> bool:
         """Whether it has to be answered as it is."""
-        return self.size >= self._min_bytes or self._failed or not self._can_wait
+        return self.is_enough or not self._can_wait
 
     @property
     def needed(self) -> int:
@@ -317,10 +321,12 @@ class _Attempt:
             data.last_stable_offset = partition.last_stable_offset
             data.log_start_offset = partition.log.log_start_offset
             if self._committed:
-                limit = data.last_stable_offset
+                stable = data.last_stable_offset
+                aborted, limit = partition.few_aborted(wanted.offset, stable)
+                self._is_cut |= limit < stable
                 data.aborted_transactions = [
                     AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
-                    for each in partition.aborted(wanted.offset, limit)
+                    for each in aborted
                 ]
             else:
                 data.aborted_transactions = None
