@@ -45,7 +45,7 @@ class LoopDelay:
         )
 
     def _wind(self) -> None:
-        # Not loop.time(): uvloop's stands still while callbacks run.
+        # Not loop.time(): uvloop's has whole milliseconds.
         self._due = perf_counter() + TICK_SECONDS
         self._timer = self._loop.call_later(TICK_SECONDS, self._tick)
 

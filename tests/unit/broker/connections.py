@@ -15,12 +15,21 @@ from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.config import BrokerConfig, Listener
 from kafkaesque.broker.connection import Connection
 from kafkaesque.broker.server import wall_clock
+from kafkaesque.broker.turn import Turn
 
 LISTENER = Listener("127.0.0.1", 9092)
 
 
 async def memory_broker(settings: Mapping[str, str] | None = None) -> Broker:
-    return await Broker.open(BrokerConfig.of([LISTENER], None, settings or {}), wall_clock)
+    """Its turns are endless: how busy the machine is decides nothing."""
+    broker = await Broker.open(BrokerConfig.of([LISTENER], None, settings or {}), wall_clock)
+    broker.turn = EndlessTurn()
+    return broker
+
+
+class EndlessTurn(Turn):
+    def is_spent(self) -> bool:
+        return False
 
 
 class Wire(asyncio.Transport):

@@ -8,13 +8,12 @@ from importlib import import_module
 from typing import Any
 
 import pytest
-from tests.unit.broker.connections import Client, memory_broker
+from tests.unit.broker.connections import Client, EndlessTurn, memory_broker
 from tests.wire.requests import batch, create_topic, fetch, produce, produce_answer
 
 from kafkaesque.broker import connection
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.topics import NewTopic
-from kafkaesque.broker.turn import Turn
 from kafkaesque.errors import ErrorCode
 from kafkaesque.log.memory import MemorySlice
 from kafkaesque.log.slices import KnownSlice
@@ -258,7 +257,7 @@ def test_thousands_of_requests_in_one_read_leave_room_for_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def scenario(broker: Broker) -> None:
-        monkeypatch.setattr(Turn, "is_spent", lambda turn, now: True)
+        monkeypatch.setattr(EndlessTurn, "is_spent", lambda turn: True)
         client = Client(broker)
         for _ in range(40):
             client.queue(DescribeClusterRequest(), 2)

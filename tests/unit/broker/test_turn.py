@@ -1,6 +1,14 @@
 """Reading has a share of each turn of the loop, and then waits for the next."""
 
+import asyncio
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from time import sleep
+from typing import cast
+
 import pytest
+import uvloop
 
 from kafkaesque.broker import turn
 from kafkaesque.broker.turn import Turn
@@ -23,18 +31,99 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def test_a_turn_is_spent_when_its_share_is_used_up_by_all_together(clock: Clock) -> None:
     shared = Turn()
-    assert not shared.is_spent(1.0)
-    clock.now += 0.004
-    assert not shared.is_spent(1.0)
-    clock.now += 0.002
-    assert shared.is_spent(1.0)
-    assert shared.is_spent(1.0)
+    for _ in range(5):
+        shared.read()
+        clock.now += 0.0009
+        assert not shared.is_spent()
+        clock.now += 0.0001  # To the next one.
+    shared.read()
+    clock.now += 0.0009
+    assert shared.is_spent()
+    assert shared.is_spent()
 
 
 def test_the_next_turn_begins_anew_however_long_the_last_one_was(clock: Clock) -> None:
     shared = Turn()
-    shared.is_spent(1.0)
+    shared.read()
     clock.now += 60
-    assert shared.is_spent(1.0)
-    assert not shared.is_spent(1.05)
-    assert not shared.is_spent(1.05)
+    assert shared.is_spent()
+    shared.next()
+    shared.read()
+    assert not shared.is_spent()
+
+
+def test_after_a_pause_it_is_another_turn(clock: Clock) -> None:
+    shared = Turn()
+    shared.read()
+    clock.now += 0.004
+    assert not shared.is_spent()
+    clock.now += 0.002
+    shared.read()
+    clock.now += 0.004
+    assert not shared.is_spent()
+
+
+class Flooded(asyncio.BufferedProtocol):
+    """Reads as connection.py does, and is slow about it."""
+
+    def __init__(self, shared: Turn) -> None:
+        self.turn = shared
+        self.waits = 0
+        self._buffer = memoryview(bytearray(1 << 16))
+        self._transport: asyncio.Transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self.turn.read()
+        sleep(0.003)
+        if self.turn.is_spent():
+            self.waits += 1
+            self._transport.pause_reading()
+            asyncio.get_running_loop().call_soon(self._read_on)
+
+    def _read_on(self) -> None:
+        self.turn.next()
+        if not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def close(self) -> None:
+        self._transport.abort()
+
+
+@pytest.mark.parametrize("loop_factory", [asyncio.SelectorEventLoop, uvloop.new_event_loop])
+def test_a_flood_is_read_a_share_at_a_time_on_a_real_loop(
+    loop_factory: Callable[[], asyncio.AbstractEventLoop],
+) -> None:
+    async def scenario() -> None:
+        shared, loop = Turn(), asyncio.get_running_loop()
+        flooded: list[Flooded] = []
+
+        def flood(theirs: socket.socket) -> None:
+            with theirs, suppress(OSError):
+                while True:
+                    theirs.sendall(bytes(1 << 16))
+
+        floods = []
+        for _ in range(2):
+            ours, theirs = socket.socketpair()
+            theirs.settimeout(60)
+            protocol = Flooded(shared)
+            await loop.create_connection(lambda p=protocol: p, sock=ours)  # type: ignore[misc]
+            flooded.append(protocol)
+            floods.append(asyncio.create_task(asyncio.to_thread(flood, theirs)))
+        try:
+            async with asyncio.timeout(60):
+                while sum(each.waits for each in flooded) < 10:
+                    await asyncio.sleep(0)
+        finally:
+            for each in flooded:
+                each.close()
+            await asyncio.gather(*floods)
+
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        runner.run(scenario())
