@@ -20,6 +20,8 @@ T = TypeVar("T")
 SLICE_SECONDS = 0.001
 TURNS_PER_SLICE = 5
 """From one slice to the next. A turn with nothing to do takes microseconds."""
+_MOST_SECONDS = 0.01
+"""The same: where turns are long, five of them would be too long for those who wait."""
 _FEW = 8
 """Things that are done at once, whoever else has a slice."""
 
@@ -51,19 +53,23 @@ class Slices:
     def _take(self, loop: asyncio.AbstractEventLoop) -> None:
         if not self._is_taken:
             self._is_taken = True
-            loop.call_soon(self._next, loop)
+            self._wait(loop, TURNS_PER_SLICE, loop.time() + _MOST_SECONDS)
 
-    def _next(self, loop: asyncio.AbstractEventLoop, turns: int = TURNS_PER_SLICE) -> None:
-        """In each of so many turns; whoever is called in the last has the slice that follows."""
-        if turns > 1:
-            loop.call_soon(self._next, loop, turns - 1)
-            return
+    def _wait(self, loop: asyncio.AbstractEventLoop, turns: int, until: float) -> None:
+        """For so many turns, or that long."""
+        if turns and loop.time() < until:
+            loop.call_soon(self._wait, loop, turns - 1, until)
+        else:
+            self._next(loop)
+
+    def _next(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Whoever is called here has the slice of the turn that follows."""
         while self._waiting and self._waiting[0].done():
             self._waiting.popleft()
         self._is_taken = bool(self._waiting)
         if self._is_taken:
             self._waiting.popleft().set_result(None)
-            loop.call_soon(self._next, loop)
+            self._wait(loop, TURNS_PER_SLICE, loop.time() + _MOST_SECONDS)
 
     async def run(self, steps: Generator[None, None, T]) -> T:
         """All the steps, and what they come to."""

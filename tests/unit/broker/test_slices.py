@@ -23,9 +23,14 @@ class Clock:
 
 
 class TurnsLoop(asyncio.SelectorEventLoop):
-    """Counts its turns. Its time goes on within one, unlike uvloop's."""
+    """Counts its turns."""
 
     turns = 0
+    _now = 0.0
+
+    def time(self) -> float:
+        """As long as somebody does not move it, it stands still."""
+        return self._now
 
     def _run_once(self) -> None:
         self.turns += 1
@@ -96,6 +101,24 @@ def test_however_many_begin_there_is_one_slice_in_so_many_turns() -> None:
     assert max(done.values()) <= 5
     turns = sorted(done)
     assert all(later - turn >= TURNS_PER_SLICE for turn, later in pairwise(turns))
+
+
+def test_where_turns_are_long_a_slice_comes_sooner() -> None:
+    """Else those who wait would wait for five turns of half a second."""
+
+    async def work(slices: Slices, loop: TurnsLoop) -> None:
+        async for _ in slices.paced(range(100)):
+            loop._now += 0.5
+
+    async def scenario() -> int:
+        loop, slices = asyncio.get_running_loop(), Slices(Clock())
+        assert isinstance(loop, TurnsLoop)
+        await work(slices, loop)
+        return loop.turns
+
+    with asyncio.Runner(loop_factory=TurnsLoop) as runner:
+        # Some twenty slices, of four or five items each.
+        assert 18 < runner.run(scenario()) < 2 * 23
 
 
 def test_batches_come_in_order_and_one_in_a_slice_however_many_begin() -> None:
