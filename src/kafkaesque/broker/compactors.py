@@ -2,9 +2,10 @@
 
 Segments in files are compacted by a child process (log/compact.py): Python that is busy for a
 minute would cost the loop milliseconds, even in a thread. The loop only swaps the result in. The
-child is given one request and answers once; the pipe that the request came by stays open, and its
-end is the child's too, so that it never outlives the broker. It is given the directory as an open
-file, not as a path: that would be another topic's once this one is deleted and made anew.
+child is given one request, says every second that it goes on, and answers once; the pipe that the
+request came by stays open, and its end is the child's too, so that it never outlives the broker. It
+is given the directory as an open file, not as a path: that would be another topic's once this one
+is deleted and made anew.
 Segments in memory are compacted on the loop, a millisecond at a time and two for others: a child
 would have to be sent the whole log and send it back. So are files that only this process can see,
 those of tests.
@@ -37,8 +38,11 @@ T = TypeVar("T")
 
 _SLICE_SECONDS = 0.001
 _PAUSE_SECONDS = 0.002
+_READ_BYTES = 1 << 16
 _LOOK_SECONDS = 0.5
 """How often somebody sees whether a child still has something to do."""
+_SILENT_LOOKS = 20
+"""After so many without a sign of life, its disk hangs."""
 
 
 class CompactionError(Exception):
@@ -85,7 +89,8 @@ class Done:
 class Compactor(Protocol):
     async def compact(self, work: Work, compacted: Callable[[], None]) -> Done | None:
         """None: the log has changed meanwhile, and nothing was done, or only the first part.
-        `compacted` is called when all that is left waits for the disk alone: to put it in place.
+        `compacted` is called when all that is left waits for the disk alone: to put it in place, or
+        where that hangs before. Perhaps more than once.
         """
 
     def stop(self) -> None:
@@ -93,8 +98,12 @@ class Compactor(Protocol):
 
 
 class Runner(Protocol):
-    async def run(self, request: Request, is_void: Callable[[], bool]) -> Result:
-        """`is_void`: nobody wants the result any more, and the pass may end."""
+    async def run(
+        self, request: Request, is_void: Callable[[], bool], hangs: Callable[[], None]
+    ) -> Result:
+        """`is_void`: nobody wants the result any more, and the pass may end. `hangs` is called when
+        it waits for a disk that does not answer.
+        """
 
     def stop(self) -> None: ...
 
@@ -124,7 +133,7 @@ class DiskCompactor:
     async def _run(self, work: Work, compacted: Callable[[], None]) -> Result:
         try:
             request = _request(self._data_dir, work)
-            return await self._runner.run(request, lambda: work.is_void)
+            return await self._runner.run(request, lambda: work.is_void, compacted)
         finally:
             # Also where the child has failed: its disk may be the reason, and hang.
             compacted()
@@ -160,22 +169,31 @@ def _request(data_dir: str, work: Work) -> Request:
 
 
 class ChildProcess:
-    """Runs each request in a process of its own, one at a time."""
+    """Runs each request in a process of its own."""
 
     def __init__(self, niceness: int = 0) -> None:
         self._niceness = niceness
-        self._process: Process | None = None
+        self.processes: set[Process] = set()
         self._is_stopped = False
 
-    async def run(self, request: Request, is_void: Callable[[], bool]) -> Result:
-        process = self._process = await _start(request.directory, self._niceness)
+    async def run(
+        self, request: Request, is_void: Callable[[], bool], hangs: Callable[[], None]
+    ) -> Result:
+        process = await _start(request.directory, self._niceness)
+        self.processes.add(process)
         if self._is_stopped:
             process.kill()
+        silent_looks = 0
+
+        def hear() -> None:
+            nonlocal silent_looks
+            silent_looks = 0
+
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
         answer = asyncio.gather(
-            process.stdout.read(),
+            _read(process.stdout, hear),
             process.stderr.read(),
             _feed(process.stdin, replace(request, directory=".")),
         )
@@ -183,12 +201,15 @@ class ChildProcess:
             while not (await asyncio.wait({answer}, timeout=_LOOK_SECONDS))[0]:
                 if is_void() and process.returncode is None:
                     process.kill()
+                silent_looks += 1
+                if silent_looks == _SILENT_LOOKS:
+                    hangs()
             output, complaint, _ = await answer
             code = await process.wait()
         finally:
             answer.cancel()
             process.stdin.close()
-            self._process = None
+            self.processes.discard(process)
         if code:
             last_line = complaint.decode(errors="replace").strip().rpartition("\n")[2]
             raise CompactionError(last_line or f"the child ended with {code}")
@@ -196,8 +217,9 @@ class ChildProcess:
 
     def stop(self) -> None:
         self._is_stopped = True
-        if self._process is not None and self._process.returncode is None:
-            self._process.kill()
+        for process in self.processes:
+            if process.returncode is None:
+                process.kill()
 
 
 async def _start(directory: str, niceness: int) -> Process:
@@ -214,6 +236,15 @@ async def _start(directory: str, niceness: int) -> Process:
         )
     finally:
         os.close(descriptor)
+
+
+async def _read(stdout: asyncio.StreamReader, hear: Callable[[], None]) -> bytes:
+    """All of it; `hear` is called when some of it comes."""
+    parts = []
+    while part := await stdout.read(_READ_BYTES):
+        hear()
+        parts.append(part)
+    return b"".join(parts)
 
 
 async def _feed(stdin: asyncio.StreamWriter, request: Request) -> None:
@@ -262,7 +293,9 @@ class FilesInSlices(InSlices):
         super().__init__()
         self._files = files
 
-    async def run(self, request: Request, is_void: Callable[[], bool]) -> Result:
+    async def run(
+        self, request: Request, is_void: Callable[[], bool], hangs: Callable[[], None]
+    ) -> Result:
         try:
             return await self.all(compact(self._files, request), is_void)
         except (OSError, KafkaError) as error:

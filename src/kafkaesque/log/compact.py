@@ -5,7 +5,8 @@ its own, so that the broker's event loop does not notice.
     stdin   a Request: a line of JSON, then aborted transactions as three i64 each, then the states
             of producers as they are (producer_state.py). The pipe stays open, and its end is the
             order to stop.
-    stdout  a Result as JSON; on stderr, with exit code 1, why there is none.
+    stdout  an empty line for each second that it goes on, then a Result as JSON; on stderr, with
+            exit code 1, why there is none.
 
 It reads the segments of one partition and writes `.cleaned` ones beside them, synced. It changes
 nothing that anybody reads: the broker puts them in their place (swap.py), or removes them. The
@@ -38,6 +39,7 @@ T = TypeVar("T")
 
 _READ_BYTES = 1 << 20
 _STDIN = 0
+_SIGN_OF_LIFE_SECONDS = 1.0
 _ABORTED = struct.Struct(">qqq")
 
 
@@ -185,14 +187,22 @@ def run(steps: Generator[None, None, Result], between: Callable[[], None]) -> Re
         between()
 
 
-def _stop_with_the_broker() -> Callable[[], None]:
-    """Only the broker holds the other end of our standard input: it ends with the broker."""
+def _beside_the_broker() -> Callable[[], None]:
+    """Between two steps. Only the broker holds the other end of our standard input: we end with it.
+    And it wants to know whether we go on, or hang at the disk.
+    """
     pipe = select.poll()
     pipe.register(_STDIN, select.POLLIN | select.POLLHUP)
+    said_at = os.times().elapsed
 
     def look() -> None:
+        nonlocal said_at
         if pipe.poll(0):
             sys.exit(1)
+        if os.times().elapsed > said_at + _SIGN_OF_LIFE_SECONDS:
+            said_at = os.times().elapsed
+            sys.stdout.buffer.write(b"\n")
+            sys.stdout.buffer.flush()
 
     return look
 
@@ -206,7 +216,7 @@ def main() -> None:
         os.nice(niceness)
     try:
         request = Request.read(sys.stdin.buffer)
-        result = run(compact(OsFiles(), request), _stop_with_the_broker())
+        result = run(compact(OsFiles(), request), _beside_the_broker())
     except (KafkaError, OSError, EOFError) as error:
         sys.exit(str(error))
     sys.stdout.buffer.write(result.to_json())

@@ -198,8 +198,10 @@ class Meanwhile(ChildProcess):
         super().__init__()
         self._deed = deed
 
-    async def run(self, request: Request, is_void: Callable[[], bool]) -> Result:
-        result = await super().run(request, is_void)
+    async def run(
+        self, request: Request, is_void: Callable[[], bool], hangs: Callable[[], None]
+    ) -> Result:
+        result = await super().run(request, is_void, hangs)
         await self._deed()
         return result
 
@@ -313,9 +315,9 @@ def test_a_stopping_broker_does_not_wait_for_a_pass(on_disk: Rig) -> None:
         runner = ChildProcess()
         with_runner(rig, runner)
         task = asyncio.create_task(rig.broker.cleaner.clean())
-        while runner._process is None:
+        while not runner.processes:
             await asyncio.sleep(0)
-        child = runner._process
+        (child,) = runner.processes
         rig.broker.cleaner.stop()
         await task
         assert child.returncode == -signal.SIGKILL
@@ -377,7 +379,7 @@ async def child_at_work(rig: Rig, runner: ChildProcess) -> asyncio.Task[None]:
     """A pass whose child has been started."""
     with_runner(rig, runner)
     task = asyncio.create_task(rig.broker.cleaner.clean())
-    while runner._process is None:
+    while not runner.processes:
         assert not task.done()
         await asyncio.sleep(0)
     return task
@@ -412,7 +414,7 @@ def test_a_child_whose_work_is_void_is_ended(on_disk: Rig) -> None:
         request = _request(str(rig.data_dir), work)
         endless = replace(request, segments=request.segments * 10_000)
         with pytest.raises(CompactionError, match="-9"):
-            await runner.run(endless, lambda: True)
+            await runner.run(endless, lambda: True, lambda: None)
         await rig.broker.close()
 
     run(story)

@@ -2,13 +2,14 @@
 
 import asyncio
 import errno
+import signal
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 from tests.unit.broker.cleaner_rig import HOUR_MS, Rig, latest, run, time_passes
 
-from kafkaesque.broker import cleaner
+from kafkaesque.broker import cleaner, compactors
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.compactors import (
     ChildProcess,
@@ -133,7 +134,9 @@ def test_a_stop_waits_for_compacted_segments_that_are_being_put_in_place(
 class Failing(ChildProcess):
     """A child that ends because its disk fails."""
 
-    async def run(self, request: Request, is_void: Callable[[], bool]) -> Result:
+    async def run(
+        self, request: Request, is_void: Callable[[], bool], hangs: Callable[[], None]
+    ) -> Result:
         raise CompactionError("Input/output error")
 
 
@@ -233,6 +236,40 @@ def test_what_is_no_failure_of_one_partition_ends_the_cleaner(
         with pytest.raises(EndOfAllError):
             # Before, it chose the same partition again and again, for ever.
             await asyncio.wait_for(broker.cleaner.clean(), 60)
+        await broker.close()
+
+    run(story)
+
+
+def test_a_child_that_hangs_does_not_stop_the_cleaner(
+    on_disk: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cleaner, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(compactors, "_LOOK_SECONDS", 0.01)
+
+    async def story() -> None:
+        broker = await on_disk.open()
+        hung, well = await on_disk.topic(name="hung"), await on_disk.topic(name="well")
+        await on_disk.fill(hung)
+        runner = broker.cleaner._compactor._runner  # type: ignore[attr-defined]
+        cleaning = asyncio.create_task(broker.cleaner.clean())
+        while not runner.processes:
+            await asyncio.sleep(0)
+        (child,) = runner.processes
+        child.send_signal(signal.SIGSTOP)
+        try:
+            async with asyncio.timeout(60):
+                await cleaning
+                await on_disk.fill(well)
+                await broker.cleaner.clean()
+                while not on_disk.state(well).runs:
+                    await asyncio.sleep(0.01)
+            assert on_disk.state(hung).runs == 0
+        finally:
+            child.send_signal(signal.SIGCONT)
+        async with asyncio.timeout(60):
+            while not on_disk.state(hung).runs:
+                await asyncio.sleep(0.01)
         await broker.close()
 
     run(story)
