@@ -26,6 +26,9 @@ class HeldDisk(Disk):
         self._loop.call_soon(self._go_on)
         return done
 
+    def run_read(self, job: Callable[[], T]) -> asyncio.Future[T]:
+        return self.run(job)
+
     def run_aside(self, job: Callable[[], T]) -> asyncio.Future[T]:
         return self.run(job)
 

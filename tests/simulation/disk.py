@@ -42,6 +42,9 @@ class GreenletDisk(Disk):
             self._loop.call_later(self._delay(_name(job)), worker.switch)
         return done
 
+    def run_read(self, job: Callable[[], T]) -> "asyncio.Future[T]":
+        return self.run(job)
+
     def run_aside(self, job: Callable[[], T]) -> "asyncio.Future[T]":
         return self.run(job)
 

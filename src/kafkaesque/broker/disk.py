@@ -3,9 +3,9 @@
 Only system calls that release the GIL belong here: fdatasync, cold reads, unlinking. Heavy Python
 work in a thread would delay the loop by milliseconds (DESIGN.md).
 
-What clients wait for (`run`: flushes, reads) has threads of its own. Housekeeping (`run_aside`:
-checkpoints, removals, repairs) has others: a thousand checkpoints are never ahead of a flush, and
-files that hang there take no thread from it.
+Flushes have threads of their own (`run`), and so have reads (`run_read`) and housekeeping
+(`run_aside`: checkpoints, removals, repairs): a thousand checkpoints are never ahead of a flush,
+and files that hang there, or under a reader, take no thread from it.
 
 Threads of our own rather than an executor: a flush is on the way of every durable produce, and an
 executor's two futures and their locks cost more than the hand-over itself. What ends while the loop
@@ -25,6 +25,7 @@ from kafkaesque.metrics import Histogram, Metric, gauge
 T = TypeVar("T")
 
 _THREADS = 8
+_THREADS_READING = 16
 _THREADS_ASIDE = 32
 _MANY_ASIDE = 16
 """While so many are taken, `upkeep.py` begins nothing more. With what it began at once, repairs (7)
@@ -41,6 +42,7 @@ class Disk:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._threads = _Threads(loop, "disk", _THREADS)
+        self._threads_reading = _Threads(loop, "reading", _THREADS_READING)
         self._threads_aside = _Threads(loop, "housekeeping", _THREADS_ASIDE)
         self.fsync_seconds = Histogram(_BOUNDS_SECONDS)
 
@@ -53,8 +55,12 @@ class Disk:
         )
 
     def run(self, job: Callable[[], T]) -> asyncio.Future[T]:
-        """What a client waits for."""
+        """What a client waits for, and ends: a flush."""
         return self._threads.run(job)
+
+    def run_read(self, job: Callable[[], T]) -> asyncio.Future[T]:
+        """What a client waits for, or has waited for: it may be gone, and the job goes on."""
+        return self._threads_reading.run(job)
 
     def run_aside(self, job: Callable[[], T]) -> asyncio.Future[T]:
         """Housekeeping, which may take its time."""
@@ -67,6 +73,7 @@ class Disk:
 
     def close(self) -> None:
         self._threads_aside.close()
+        self._threads_reading.close()
         self._threads.close()
 
 

@@ -53,6 +53,8 @@ _MAX_UNPACKED = 32
 """How many times max.message.bytes a batch may unpack to."""
 _LEAST_MESSAGE_BYTES = 1 << 20
 _MANY_PARTS = 1000
+_COLD_READS = 4
+"""Of one partition at once: others have a disk, too."""
 
 
 class Watcher(Protocol):
@@ -111,6 +113,7 @@ class Partition:
         # A checkpoint, a swap, a removal of segments, or a repair after a failed flush: in threads,
         # they write files by name, and expect the segments that they have found.
         self._maintenance = asyncio.Lock()
+        self._cold_reads = asyncio.Semaphore(_COLD_READS)
         self._last_append_time = NO_TIMESTAMP
 
     def __str__(self) -> str:
@@ -232,6 +235,19 @@ class Partition:
     def read(self, offset: int, max_bytes: int, limit: int, *, min_one: bool = True) -> Slice:
         self.check_online()
         return self.log.read(offset, max_bytes, limit, min_one=min_one)
+
+    async def read_cold(self, there: Slice) -> Buffer:
+        """Bytes that are not in the page cache. Raises OSError or KafkaError."""
+        await self._cold_reads.acquire()
+        reading = self._disk.run_read(there.read)
+        reading.add_done_callback(self._have_read_cold)
+        # Not cancelled with whoever waits for it: the thread goes on, and is not free until then.
+        await asyncio.wait([reading])
+        return reading.result()
+
+    def _have_read_cold(self, reading: asyncio.Future[Buffer]) -> None:
+        self._cold_reads.release()
+        reading.exception()  # Its client may have gone: nobody has to hear of it.
 
     def watch(self, watcher: Watcher) -> None:
         self._watchers.add(watcher)

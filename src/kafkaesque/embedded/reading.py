@@ -26,7 +26,7 @@ async def page(disk: Disk, partition: Partition, offset: int) -> list[Found]:
         found = partition.read(offset, _PAGE_BYTES, partition.high_watermark)
         data = found.read_nowait()
         if data is None:
-            data = await disk.run(found.read)
+            data = await disk.run_read(found.read)
         decoded: list[Found] = []
         for position, header in batches(data):
             if not header.is_control:

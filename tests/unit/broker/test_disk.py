@@ -95,3 +95,15 @@ def test_housekeeping_that_hangs_takes_no_thread_from_what_clients_wait_for() ->
         assert await asyncio.gather(*housekeeping) == [True] * 100
 
     run(work)
+
+
+def test_reads_that_hang_take_no_thread_from_flushes() -> None:
+    go_on = threading.Event()
+
+    async def work(disk: Disk) -> None:
+        reads = [disk.run_read(go_on.wait) for _ in range(100)]
+        assert await disk.run(lambda: "flushed") == "flushed"
+        go_on.set()
+        assert await asyncio.gather(*reads) == [True] * 100
+
+    run(work)

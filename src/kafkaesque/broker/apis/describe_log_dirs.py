@@ -32,7 +32,7 @@ async def describe_log_dirs(
         elif topic.name in wanted:
             result.topics.append(await _describe(ctx, topic, dict.fromkeys(wanted[topic.name])))
     if ctx.broker.storage.is_durable:
-        usage = await ctx.broker.disk.run(partial(shutil.disk_usage, ctx.broker.storage.path))
+        usage = await ctx.broker.disk.run_read(partial(shutil.disk_usage, ctx.broker.storage.path))
         result.total_bytes, result.usable_bytes = usage.total, usage.free
     return DescribeLogDirsResponse(results=[result])
 

@@ -402,8 +402,9 @@ class _Attempt:
 
     async def _read_from_disk(self, found: _Found) -> None:
         assert found.slice
+        assert found.partition
         try:
-            records = await self._ctx.broker.disk.run(found.slice.read)
+            records = await found.partition.read_cold(found.slice)
             # A topic that was deleted meanwhile may have been made anew, with files of those names.
             topic = self._ctx.broker.topics.find(found.wanted.topic, found.wanted.topic_id)
             if topic.partition(found.wanted.partition) is not found.partition:

@@ -93,7 +93,7 @@ async def _steps(ctx: Context, search: Search) -> tuple[int, int] | None:
     """In a thread, some steps at a time, all searches in turn: flushes need threads, too."""
     while True:
         async with ctx.broker.searching:
-            is_over, found = await ctx.broker.disk.run(partial(_some_steps, search))
+            is_over, found = await ctx.broker.disk.run_read(partial(_some_steps, search))
         if is_over:
             return found
 
