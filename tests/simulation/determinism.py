@@ -17,8 +17,11 @@ from importlib import import_module
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
+from kafkaesque.broker.turn import Turn
+
 T = TypeVar("T")
 
+_SPENT = 0.05
 _WITH_SETS = (
     "broker.apis.fetch",
     "broker.broker",
@@ -96,6 +99,17 @@ def collecting_nothing(seed: int) -> Iterator[None]:
             gc.enable()
 
 
+class HastyTurn(Turn):
+    """Virtual time stands still while something is read: so chance says when it has taken long."""
+
+    def __init__(self, chance: random.Random) -> None:
+        super().__init__()
+        self._chance = chance
+
+    def is_spent(self, began: float, now: float) -> bool:
+        return self._chance.random() < _SPENT
+
+
 def _replacements(seed: int) -> list[tuple[Any, str, Any]]:
     ticks = itertools.count()
 
@@ -111,8 +125,8 @@ def _replacements(seed: int) -> list[tuple[Any, str, Any]]:
         (module("broker.partition"), "perf_counter", clock),
         (module("broker.broker"), "Slices", partial(module("broker.slices").Slices, clock)),
         (module("broker.compactors"), "time", SimpleNamespace(perf_counter=clock)),
-        (module("broker.turn"), "monotonic", clock),
         (module("broker.connection"), "_numbers", itertools.count(1)),
+        (module("broker.broker"), "Turn", partial(HastyTurn, random.Random(f"{seed} turns"))),
         (module("broker.state_log"), "_SMALL_BYTES", _SMALL_BYTES),
         (module("broker.state_log"), "_GROWTH", _GROWTH),
         (module("broker.metadata"), "_PRODUCER_IDS_BLOCK", _PRODUCER_IDS_BLOCK),

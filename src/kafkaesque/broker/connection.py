@@ -191,18 +191,18 @@ class Connection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         self.last_heard = self._time()
         self._traffic.received_bytes += nbytes
-        self._turn.read()
         if self._frame is None:
             self._receive(self._scratch[:nbytes])
         else:
             self._take_in(self._frame, nbytes)
-        if self._turn.is_spent() and not (self._is_waiting or self._closing):
+        is_spent = self._turn.is_spent(self.last_heard, self._time())
+        if is_spent and not (self._is_waiting or self._closing):
             self._transport.pause_reading()
             asyncio.get_running_loop().call_soon(self._read_on)
 
     def _read_on(self) -> None:
         """In the next turn: unless reading has been stopped for another reason meanwhile."""
-        self._turn.next()
+        self._turn.next(self._time())
         if not (self._is_waiting or self._closing or self._finishing):
             self._transport.resume_reading()
 
@@ -266,13 +266,13 @@ class Connection(asyncio.BufferedProtocol):
 
     def _has_had_its_share(self) -> bool:
         """Thousands of small requests fit into one read: others are heard in between."""
-        if self._turn.is_spent():
+        if self._turn.is_spent(self.last_heard, self._time()):
             asyncio.get_running_loop().call_soon(self._catch_up_next)
             return True
         return False
 
     def _catch_up_next(self) -> None:
-        self._turn.next()
+        self._turn.next(self._time())
         self._catch_up()
 
     def _keep(self, data: memoryview) -> None:

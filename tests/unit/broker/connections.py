@@ -28,7 +28,7 @@ async def memory_broker(settings: Mapping[str, str] | None = None) -> Broker:
 
 
 class EndlessTurn(Turn):
-    def is_spent(self) -> bool:
+    def is_spent(self, began: float, now: float) -> bool:
         return False
 
 

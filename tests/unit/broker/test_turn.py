@@ -10,57 +10,39 @@ from typing import cast
 import pytest
 import uvloop
 
-from kafkaesque.broker import turn
 from kafkaesque.broker.turn import Turn
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(turn, "monotonic", clock)
-    return clock
-
-
-def test_a_turn_is_spent_when_its_share_is_used_up_by_all_together(clock: Clock) -> None:
+def test_a_turn_is_spent_when_its_share_is_used_up_by_all_together() -> None:
     shared = Turn()
-    for _ in range(5):
-        shared.read()
-        clock.now += 0.0009
-        assert not shared.is_spent()
-        clock.now += 0.0001  # To the next one.
-    shared.read()
-    clock.now += 0.0009
-    assert shared.is_spent()
-    assert shared.is_spent()
+    assert [shared.is_spent(100 + ms / 1000, 100 + (ms + 1) / 1000) for ms in range(8)] == [
+        *([False] * 5),
+        *([True] * 3),
+    ]
 
 
-def test_the_next_turn_begins_anew_however_long_the_last_one_was(clock: Clock) -> None:
+def test_the_next_turn_begins_anew_however_long_the_last_one_was() -> None:
     shared = Turn()
-    shared.read()
-    clock.now += 60
-    assert shared.is_spent()
-    shared.next()
-    shared.read()
-    assert not shared.is_spent()
+    assert shared.is_spent(100, 160)
+    shared.next(160.001)
+    assert not shared.is_spent(160.001, 160.004)
+    assert shared.is_spent(160.004, 160.008)
 
 
-def test_after_a_pause_it_is_another_turn(clock: Clock) -> None:
+def test_after_a_pause_it_is_another_turn() -> None:
     shared = Turn()
-    shared.read()
-    clock.now += 0.004
-    assert not shared.is_spent()
-    clock.now += 0.002
-    shared.read()
-    clock.now += 0.004
-    assert not shared.is_spent()
+    assert not shared.is_spent(100, 100.004)
+    assert not shared.is_spent(100.007, 100.011)
+
+
+def test_within_one_read_it_may_be_asked_for_again_and_again() -> None:
+    """As long as it takes: a read may hold thousands of requests."""
+    shared = Turn()
+    shared.is_spent(90, 90.001)
+    assert [shared.is_spent(100, 100 + ms / 1000) for ms in (1, 4, 8, 12)] == [
+        *([False] * 2),
+        *([True] * 2),
+    ]
 
 
 class Flooded(asyncio.BufferedProtocol):
@@ -79,15 +61,16 @@ class Flooded(asyncio.BufferedProtocol):
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        self.turn.read()
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         sleep(0.003)
-        if self.turn.is_spent():
+        if self.turn.is_spent(began, loop.time()):
             self.waits += 1
             self._transport.pause_reading()
-            asyncio.get_running_loop().call_soon(self._read_on)
+            loop.call_soon(self._read_on)
 
     def _read_on(self) -> None:
-        self.turn.next()
+        self.turn.next(asyncio.get_running_loop().time())
         if not self._transport.is_closing():
             self._transport.resume_reading()
 

@@ -265,7 +265,7 @@ class _Attempt:
     @property
     def is_due(self) -> bool:
         """Whether it has to be answered as it is."""
-        return self.is_enough or not self._can_wait
+        return self.size >= self._min_bytes or self._failed or self._is_cut or not self._can_wait
 
     @property
     def needed(self) -> int:
