@@ -1,0 +1,102 @@
+"""Brokers and coordinators that hang, are away, or are late: the others answer, and in time."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.altered_broker import Handle, altered_broker, handle_of
+from tests.commands import Commands
+from tests.silent_listener import trickling_listener
+
+from kafkaesque.broker.apis import Context
+from kafkaesque.client.connection import Connection, UnansweredError
+from kafkaesque.client.coordinators import Coordinators
+from kafkaesque.client.group_requests import committed
+from kafkaesque.client.profiles import connection_of
+from kafkaesque.client.wire import Wire
+from kafkaesque.protocol.messages.delete_groups import (
+    DeletableGroupResult,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+)
+from kafkaesque.protocol.messages.find_coordinator import FindCoordinatorResponse
+from kafkaesque.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from kafkaesque.testing import Kafka
+from kafkaesque.types import TopicPartition
+
+NOBODY = "127.0.0.1:1"
+PLACE = TopicPartition("t", 0)
+
+
+def connection(brokers: str, timeout_s: float) -> Connection:
+    return replace(connection_of(brokers), timeout_s=timeout_s)
+
+
+def coordinators(brokers: str, timeout_s: float) -> Coordinators:
+    return Coordinators(connection(brokers, timeout_s))
+
+
+def misleading(address: Callable[[str], str | None]) -> dict[str, Handle]:
+    """The coordinator of a group is said to be at `address`, if there is one."""
+
+    async def find_coordinator(context: Context, request: Any) -> Any:
+        elsewhere = address(request.key)
+        if elsewhere is None:
+            return await handle_of("FindCoordinator")(context, request)
+        host, _, port = elsewhere.rpartition(":")
+        return FindCoordinatorResponse(node_id=9, host=host, port=int(port))
+
+    return {"FindCoordinator": find_coordinator}
+
+
+def test_an_answer_that_trickles_in_is_late() -> None:
+    with (
+        trickling_listener(seconds=3) as bootstrap,
+        pytest.raises(UnansweredError, match=r"does not answer ApiVersions within 0\.5 s"),
+    ):
+        coordinators(bootstrap, timeout_s=0.5).ask(["g"], committed())
+    with (
+        trickling_listener(seconds=3) as bootstrap,
+        pytest.raises(UnansweredError, match=r"does not answer ApiVersions within 0\.5 s"),
+        Wire(connection_of(bootstrap).brokers[0], connection(bootstrap, timeout_s=0.5)) as wire,
+    ):
+        wire.ask(ListGroupsRequest(), ListGroupsResponse, 0)
+
+
+def test_every_question_on_a_wire_has_the_whole_time(kafka: Kafka) -> None:
+    kafka.faults.delay("ListGroups", seconds=0.8)
+    patient = connection(kafka.bootstrap_servers, timeout_s=2)
+    with Wire(patient.brokers[0], patient) as wire:
+        told = [wire.ask(ListGroupsRequest(), ListGroupsResponse, 0) for _ in range(3)]
+    assert [answer.error_code for answer in told] == [0, 0, 0]
+
+
+def test_requests_that_are_large_wait_for_answers_that_are_large() -> None:
+    """A broker whose answers nobody takes reads no more."""
+
+    async def delete_groups(context: Context, request: Any) -> DeleteGroupsResponse:
+        return DeleteGroupsResponse(results=[DeletableGroupResult(group_id="x" * 10_000)] * 100)
+
+    requests = [DeleteGroupsRequest(groups_names=["x" * 10_000] * 100)] * 40
+    with altered_broker({"DeleteGroups": delete_groups}) as bootstrap:
+        patient = connection(bootstrap, timeout_s=20)
+        with Wire(patient.brokers[0], patient) as wire:
+            assert len(wire.ask_each(requests, DeleteGroupsResponse, 2)) == len(requests)
+
+
+def test_a_name_that_cannot_be_sent_is_one_complaint(
+    kafka: Kafka, capfd: pytest.CaptureFixture[str]
+) -> None:
+    commands = Commands(kafka.bootstrap_servers, capfd)
+    for command in ("describe", "delete"):
+        told = commands.complain("group", command, "\udcff")
+        assert "FindCoordinator cannot be asked with such a name ('utf-8' codec can't" in told
+        assert told.endswith("give one of UTF-8, and of less than 32,768 bytes\n")
+
+
+def test_a_broker_of_an_impossible_name_is_one_complaint(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    told = Commands("a..b:9092", capfd).complain("group", "describe", "g")
+    assert "nothing answers at a..b:9092 (no host can have that name)" in told
