@@ -12,9 +12,10 @@ from tests.silent_listener import trickling_listener
 from kafkaesque.broker.apis import Context
 from kafkaesque.client.connection import Connection, UnansweredError
 from kafkaesque.client.coordinators import Coordinators
-from kafkaesque.client.group_requests import committed
+from kafkaesque.client.group_requests import committed, delete, describe
 from kafkaesque.client.profiles import connection_of
 from kafkaesque.client.wire import Wire
+from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.delete_groups import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -70,6 +71,26 @@ def test_every_question_on_a_wire_has_the_whole_time(kafka: Kafka) -> None:
     with Wire(patient.brokers[0], patient) as wire:
         told = [wire.ask(ListGroupsRequest(), ListGroupsResponse, 0) for _ in range(3)]
     assert [answer.error_code for answer in told] == [0, 0, 0]
+
+
+def test_a_hundred_groups_go_in_a_request() -> None:
+    sizes: dict[str, list[int]] = {}
+
+    def recorded(name: str, field: str) -> Handle:
+        async def handle(context: Context, request: Any) -> Any:
+            sizes.setdefault(name, []).append(len(getattr(request, field)))
+            return await handle_of(name)(context, request)
+
+        return handle
+
+    fields = {"DescribeGroups": "groups", "DeleteGroups": "groups_names"}
+    names = [f"g{number}" for number in range(250)]
+    with altered_broker({name: recorded(name, field) for name, field in fields.items()}) as broker:
+        asked = coordinators(broker, timeout_s=10)
+        assert list(asked.ask(names, describe)) == names
+        told = asked.ask(names, delete)
+    assert set(told.values()) == {ErrorCode.GROUP_ID_NOT_FOUND}
+    assert sizes == {name: [100, 100, 50] for name in fields}
 
 
 def test_requests_that_are_large_wait_for_answers_that_are_large() -> None:

@@ -31,6 +31,10 @@ class RefusedError(ClusterError):
     """What would fail again tomorrow: nothing is won by waiting."""
 
 
+class UnsupportedError(RefusedError):
+    """The broker knows no such API, or none of its versions that we do."""
+
+
 class Address(NamedTuple):
     host: str
     port: int
