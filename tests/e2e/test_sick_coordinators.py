@@ -5,17 +5,24 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests import foreign, group_state
 from tests.altered_broker import Handle, altered_broker, handle_of
 from tests.commands import Commands
-from tests.silent_listener import trickling_listener
+from tests.silent_listener import silent_listener, trickling_listener
+from tests.switched_proxy import SwitchedProxy
 
 from kafkaesque.broker.apis import Context
+from kafkaesque.client.admin import Admin
 from kafkaesque.client.connection import Connection, UnansweredError
 from kafkaesque.client.coordinators import Coordinators
 from kafkaesque.client.group_requests import committed, delete, describe
+from kafkaesque.client.groups import Groups
 from kafkaesque.client.profiles import connection_of
 from kafkaesque.client.wire import Wire
 from kafkaesque.errors import ErrorCode
+from kafkaesque.pipelines.sink.ledger import Ledger
+from kafkaesque.pipelines.sink.state import State
+from kafkaesque.pipelines.source.commits import GroupCommits
 from kafkaesque.protocol.messages.delete_groups import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -51,6 +58,63 @@ def misleading(address: Callable[[str], str | None]) -> dict[str, Handle]:
     return {"FindCoordinator": find_coordinator}
 
 
+def test_a_broker_that_hangs_leaves_time_for_the_next_which_is_then_asked_first(
+    kafka: Kafka,
+) -> None:
+    with silent_listener() as hanging:
+        both = coordinators(f"{hanging.address},{kafka.bootstrap_servers}", timeout_s=4)
+        for _ in range(3):
+            assert both.ask(["g"], committed()) == {"g": {}}
+        assert hanging.callers() == 1
+
+
+def test_sinks_and_queries_get_past_a_broker_that_hangs(kafka: Kafka) -> None:
+    foreign.create_topic(kafka.bootstrap_servers, PLACE.topic)
+    with silent_listener() as hanging:
+        both = connection(f"{hanging.address},{kafka.bootstrap_servers}", timeout_s=4)
+        assert Ledger(both, "writer", None).read(stable=True) == State()
+        GroupCommits(both, "g").commit({PLACE: 7})
+    assert group_state.commits(kafka.bootstrap_servers, "g")[PLACE].offset == 7
+
+
+def test_a_coordinator_that_is_away_or_hangs_does_not_hide_the_groups_of_others() -> None:
+    with silent_listener() as hanging:
+        elsewhere = {"away": NOBODY, "hanging": hanging.address}
+        with altered_broker(misleading(elsewhere.get)) as bootstrap:
+            groups = Groups(Admin.connect(connection(bootstrap, timeout_s=3)))
+            foreign.create_topic(bootstrap, PLACE.topic)
+            groups.commit("well", {PLACE: 0})
+            told = groups.describe(["hanging", "away", "well"])
+    assert [group.state for group in told] == ["Unknown", "Unknown", "Empty"]
+    assert [(group.error or "").partition(":")[0] for group in told] == [
+        "COORDINATOR_NOT_AVAILABLE",
+        "COORDINATOR_NOT_AVAILABLE",
+        "",
+    ]
+
+
+def test_a_coordinator_that_is_away_is_looked_for_again() -> None:
+    addresses = iter([NOBODY, NOBODY])
+    with altered_broker(misleading(lambda _: next(addresses, None))) as bootstrap:
+        assert coordinators(bootstrap, timeout_s=10).ask(["g"], committed()) == {"g": {}}
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        (NOBODY, "Connection refused"),
+        ("a..b:9092", "no host can have that name"),
+        (f"{'x' * 64}.example:9092", "no host can have that name"),
+    ],
+)
+def test_coordinators_of_which_none_is_there_are_one_complaint(address: str, reason: str) -> None:
+    with (
+        altered_broker(misleading(lambda _: address)) as bootstrap,
+        pytest.raises(UnansweredError, match=rf"nothing answers at {address} \({reason}\): see"),
+    ):
+        coordinators(bootstrap, timeout_s=0.5).ask(["g", "h"], committed())
+
+
 def test_an_answer_that_trickles_in_is_late() -> None:
     with (
         trickling_listener(seconds=3) as bootstrap,
@@ -63,6 +127,13 @@ def test_an_answer_that_trickles_in_is_late() -> None:
         Wire(connection_of(bootstrap).brokers[0], connection(bootstrap, timeout_s=0.5)) as wire,
     ):
         wire.ask(ListGroupsRequest(), ListGroupsResponse, 0)
+
+
+def test_answers_that_take_their_time_each_are_late_together(kafka: Kafka) -> None:
+    kafka.faults.delay("FindCoordinator", seconds=0.4)
+    names = [f"g{number}" for number in range(5)]
+    with pytest.raises(UnansweredError, match="does not answer FindCoordinator within 1 s"):
+        coordinators(kafka.bootstrap_servers, timeout_s=1).ask(names, committed())
 
 
 def test_every_question_on_a_wire_has_the_whole_time(kafka: Kafka) -> None:
@@ -104,6 +175,15 @@ def test_requests_that_are_large_wait_for_answers_that_are_large() -> None:
         patient = connection(bootstrap, timeout_s=20)
         with Wire(patient.brokers[0], patient) as wire:
             assert len(wire.ask_each(requests, DeleteGroupsResponse, 2)) == len(requests)
+
+
+def test_a_coordinator_that_is_not_available_is_asked_more_and_more_seldom(kafka: Kafka) -> None:
+    kafka.faults.error("FindCoordinator", "COORDINATOR_NOT_AVAILABLE")
+    broker = connection_of(kafka.bootstrap_servers).brokers[0]
+    with SwitchedProxy(*broker) as proxy:
+        told = coordinators(proxy.address, timeout_s=1).ask(["g"], committed())
+        assert told == {"g": ErrorCode.COORDINATOR_NOT_AVAILABLE}
+        assert 2 <= proxy.accepted <= 10
 
 
 def test_a_name_that_cannot_be_sent_is_one_complaint(
