@@ -31,6 +31,10 @@ class RefusedError(ClusterError):
     """What would fail again tomorrow: nothing is won by waiting."""
 
 
+class UnsupportedError(RefusedError):
+    """The broker knows no such API, or none of its versions that we do."""
+
+
 class Address(NamedTuple):
     host: str
     port: int
@@ -110,7 +114,7 @@ class Connection:
         reasons = []
         for broker in self.brokers:
             try:
-                socket.create_connection(broker, self.timeout_s).close()
+                connect(broker, self.timeout_s).close()
             except OSError as error:
                 reasons.append(error.strerror or str(error))
             else:
@@ -120,3 +124,11 @@ class Connection:
             f"nothing answers at {where} ({reasons[-1]}): "
             "start one with `kafkaesque broker`, or name one with --brokers"
         )
+
+
+def connect(broker: Address, timeout_s: float) -> socket.socket:
+    """Raises OSError, and that alone."""
+    try:
+        return socket.create_connection(broker, timeout_s)
+    except UnicodeError:  # A label that is empty, or of more than 63 characters.
+        raise OSError("no host can have that name") from None

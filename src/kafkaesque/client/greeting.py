@@ -17,7 +17,7 @@ from collections.abc import Generator
 from typing import Any, NamedTuple
 
 from kafkaesque.client import sasl
-from kafkaesque.client.connection import Address, Connection, RefusedError
+from kafkaesque.client.connection import Address, Connection, RefusedError, UnsupportedError
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafkaesque.protocol.messages.sasl_authenticate import (
@@ -59,12 +59,12 @@ class Versions:
         }
 
     def best(self, request: object, max_version: int, min_version: int = 0) -> int:
-        """The newest version that both know. Raises RefusedError if there is none."""
+        """The newest version that both know. Raises UnsupportedError if there is none."""
         ours = schema_of(type(request)).versions
         theirs = self._ranges.get(_api_key(request), (0, -1))
         version = min(ours[1], theirs[1], max_version)
         if version < max(ours[0], theirs[0], min_version):
-            raise RefusedError(
+            raise UnsupportedError(
                 f"{self._broker} knows no {_api(request)} of version {max_version}: "
                 "it needs a newer Kafka, or another --brokers"
             )

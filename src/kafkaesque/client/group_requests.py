@@ -1,7 +1,8 @@
 """What the coordinator of a group can be asked: members, commits, to commit, to delete the group.
 
 Each is a question for `Coordinators.ask`. Versions are those that every Kafka since 0.11 has a part
-of, with one group a request where later ones have many.
+of, with one group a request where later ones have many. Where all have many, it is a hundred: a
+broker bounds what it takes in one request, and an answer must fit into a frame.
 Above: groups.py, pipelines/. Below: coordinators.py, protocol/.
 """
 
@@ -11,7 +12,7 @@ from itertools import groupby
 from typing import Final
 
 from kafkaesque.client.cluster_metadata import error_code
-from kafkaesque.client.connection import RefusedError
+from kafkaesque.client.connection import UnsupportedError
 from kafkaesque.client.coordinators import Coordinator, Question
 from kafkaesque.errors import DecodeError, ErrorCode
 from kafkaesque.protocol.messages.consumer_group_describe import (
@@ -44,6 +45,7 @@ _ALL_TOPICS_SINCE: Final = 2
 # The last with names of topics.
 _OFFSET_COMMIT: Final = 9
 _DELETE_GROUPS: Final = 2
+_GROUPS_A_REQUEST: Final = 100
 _NOT_NEW: Final = {ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION}
 
 
@@ -85,12 +87,12 @@ def _describe_new(
     coordinator: Coordinator, groups: Sequence[str]
 ) -> "dict[str, Description | ErrorCode]":
     """Without the groups that are none of KIP-848's."""
-    request = ConsumerGroupDescribeRequest(group_ids=[*groups])
+    requests = [ConsumerGroupDescribeRequest(group_ids=some) for some in _hundreds(groups)]
     try:
-        answer = coordinator.wire.ask(
-            request, ConsumerGroupDescribeResponse, _CONSUMER_GROUP_DESCRIBE
+        answers = coordinator.wire.ask_each(
+            requests, ConsumerGroupDescribeResponse, _CONSUMER_GROUP_DESCRIBE
         )
-    except RefusedError:  # The broker has no such groups.
+    except UnsupportedError:  # The broker has no such groups.
         return {}
     return {
         each.group_id: error_code(each.error_code)
@@ -101,6 +103,7 @@ def _describe_new(
             each.assignor_name,
             [_new_member(member) for member in each.members],
         )
+        for answer in answers
         for each in answer.groups
         if each.error_code not in _NOT_NEW
     }
@@ -109,10 +112,12 @@ def _describe_new(
 def _describe_classic(
     coordinator: Coordinator, groups: Sequence[str]
 ) -> "dict[str, Description | ErrorCode]":
-    if not groups:
-        return {}
-    request = DescribeGroupsRequest(groups=[*groups])
-    answer = coordinator.wire.ask(request, DescribeGroupsResponse, _DESCRIBE_GROUPS, min_version=0)
+    answers = coordinator.wire.ask_each(
+        [DescribeGroupsRequest(groups=some) for some in _hundreds(groups)],
+        DescribeGroupsResponse,
+        _DESCRIBE_GROUPS,
+        min_version=0,
+    )
     return {
         each.group_id: error_code(each.error_code)
         if each.error_code
@@ -122,6 +127,7 @@ def _describe_classic(
             each.protocol_data,
             [_classic_member(member) for member in each.members],
         )
+        for answer in answers
         for each in answer.groups
     }
 
@@ -180,12 +186,24 @@ def commit(offsets: Mapping[TopicPartition, int]) -> "Question[dict[TopicPartiti
 
 
 def delete(coordinator: Coordinator, groups: Sequence[str]) -> "dict[str, ErrorCode | None]":
-    request = DeleteGroupsRequest(groups_names=[*groups])
-    answer = coordinator.wire.ask(request, DeleteGroupsResponse, _DELETE_GROUPS, min_version=0)
+    answers = coordinator.wire.ask_each(
+        [DeleteGroupsRequest(groups_names=some) for some in _hundreds(groups)],
+        DeleteGroupsResponse,
+        _DELETE_GROUPS,
+        min_version=0,
+    )
     return {
         each.group_id: error_code(each.error_code) if each.error_code else None
+        for answer in answers
         for each in answer.results
     }
+
+
+def _hundreds(groups: Sequence[str]) -> list[list[str]]:
+    return [
+        [*groups[start : start + _GROUPS_A_REQUEST]]
+        for start in range(0, len(groups), _GROUPS_A_REQUEST)
+    ]
 
 
 def _commits(answer: OffsetFetchResponse) -> dict[TopicPartition, Commit]:

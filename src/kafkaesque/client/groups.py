@@ -115,6 +115,7 @@ class Groups:
 
     def __init__(self, admin: Admin) -> None:
         self._admin = admin
+        self._coordinators = Coordinators(admin.connection)
 
     def list(self) -> builtins.list[GroupSummary]:
         connection = self._admin.connection
@@ -162,10 +163,6 @@ class Groups:
     def delete(self, names: Iterable[str]) -> builtins.list[Status]:
         told = self._coordinators.ask(names, requests.delete)
         return [_refused(name, code or ErrorCode.NONE) for name, code in told.items()]
-
-    @property
-    def _coordinators(self) -> Coordinators:
-        return Coordinators(self._admin.connection)
 
     def _accounts(self, names: builtins.list[str]) -> "builtins.list[_Account | Status]":
         told = self._coordinators.ask(names, _accounts)

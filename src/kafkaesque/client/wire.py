@@ -4,13 +4,16 @@
         wire.ask(ListTransactionsRequest(), ListTransactionsResponse, version=0)
 
 TLS and SASL are the connection's. A broker hangs up on an API that it does not know, so it is first
-asked what it knows (greeting.py), and an API that is missing is said to be.
+asked what it knows (greeting.py), and an API that is missing is said to be. Time is counted for a
+whole `ask`, not for each read: a broker that sends a byte a second is late, too.
 Above: coordinators.py, log_dirs.py, transactions.py, producers.py.
 Below: greeting.py, connection.py, protocol/.
 """
 
 import secrets
 import socket
+import struct
+import time
 from collections.abc import Generator, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
@@ -19,7 +22,9 @@ from kafkaesque.client.connection import (
     CLIENT_ID,
     Address,
     Connection,
+    RefusedError,
     UnansweredError,
+    connect,
 )
 from kafkaesque.client.greeting import Question, Versions, greet
 from kafkaesque.errors import DecodeError
@@ -34,16 +39,26 @@ from kafkaesque.protocol.header import (
 R = TypeVar("R")
 
 _CHUNK = 65536
-# A broker that waits for somebody to take its answers reads no more questions.
+# A broker that waits for somebody to take its answers reads no more questions: what is sent before
+# that has to fit into the buffers between.
 _AT_ONCE = 100
+_AT_ONCE_BYTES = 65536
 
 
 class Wire:
-    """A connection to one broker. What goes wrong with it is a ClusterError."""
+    """A connection to one broker. What goes wrong with it is a ClusterError.
 
-    def __init__(self, broker: Address, connection: Connection) -> None:
+    With `deadline_s`, of the monotonic clock, all must be done by then. Without, each `ask` has the
+    connection's `timeout_s`, of which the first has what connecting leaves.
+    """
+
+    def __init__(
+        self, broker: Address, connection: Connection, deadline_s: float | None = None
+    ) -> None:
         self._broker = broker
         self._connection = connection
+        self._is_ask_timed = deadline_s is None
+        self._deadline_s = self._next_deadline_s() if deadline_s is None else deadline_s
         self._asked = 0
         self._versions: Versions | None = None
         self._socket = self._connect()
@@ -78,15 +93,26 @@ class Wire:
         min_version: int | None = None,
     ) -> list[R]:
         """The answers to requests of one kind, which are sent before the first is waited for."""
+        if self._is_ask_timed and self._versions is not None:
+            self._deadline_s = self._next_deadline_s()
         versions = self._greeted()
         oldest = version if min_version is None else min_version
         questions = [
             Question(each, response, versions.best(each, version, oldest)) for each in requests
         ]
         answers: list[R] = []
-        for start in range(0, len(questions), _AT_ONCE):
-            answers += self._exchange(questions[start : start + _AT_ONCE])
+        while len(answers) < len(questions):
+            answers += self._exchange(questions[len(answers) : len(answers) + _AT_ONCE])
         return answers
+
+    def _next_deadline_s(self) -> float:
+        return time.monotonic() + self._connection.timeout_s
+
+    def _left_s(self) -> float:
+        left_s = self._deadline_s - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError("timed out")
+        return left_s
 
     def _greeted(self) -> Versions:
         if self._versions is None:
@@ -97,7 +123,7 @@ class Wire:
     def _connect(self) -> socket.socket:
         context = self._connection.ssl_context()
         try:
-            plain = socket.create_connection(self._broker, self._connection.timeout_s)
+            plain = connect(self._broker, self._left_s())
         except OSError as error:
             raise UnansweredError(
                 f"nothing answers at {self._broker} ({error.strerror or error}): see that a broker "
@@ -106,6 +132,7 @@ class Wire:
         if context is None:
             return plain
         try:
+            plain.settimeout(self._left_s())
             return context.wrap_socket(plain, server_hostname=self._broker.host)
         except OSError as error:
             plain.close()
@@ -125,11 +152,13 @@ class Wire:
             return versions
 
     def _exchange(self, questions: Sequence[Question]) -> list[Any]:
-        """A broker answers one connection's questions in their order."""
+        """The answers to as many of the first as go at once: one connection's come in order."""
         try:
-            for question in questions:
-                self._send(question)
-            return [self._answer(question) for question in questions]
+            sent, sent_bytes = 0, 0
+            while sent < len(questions) and sent_bytes < _AT_ONCE_BYTES:
+                sent_bytes += self._send(questions[sent])
+                sent += 1
+            return [self._answer(question) for question in questions[:sent]]
         except TimeoutError:
             raise UnansweredError(
                 f"{self._broker} does not answer {questions[0].api} within "
@@ -141,14 +170,23 @@ class Wire:
                 "try again, or give it more time with --timeout"
             ) from None
 
-    def _send(self, question: Question) -> None:
+    def _send(self, question: Question) -> int:
+        """How many bytes that took."""
         self._asked += 1
         header = RequestHeader(question.api_key, question.version, self._asked, CLIENT_ID)
-        chunks = [
-            encode_request_header(header, question.is_flexible),
-            *encode(question.request, question.version),
-        ]
-        self._socket.sendall(b"".join(frame(chunks)))
+        try:
+            message = encode(question.request, question.version)
+        except (UnicodeEncodeError, struct.error) as error:
+            raise RefusedError(
+                f"{question.api} cannot be asked with such a name ({error}): "
+                "give one of UTF-8, and of less than 32,768 bytes"
+            ) from None
+        data = b"".join(frame([encode_request_header(header, question.is_flexible), *message]))
+        sent = 0
+        while sent < len(data):
+            self._socket.settimeout(self._left_s())
+            sent += self._socket.send(memoryview(data)[sent:])
+        return sent
 
     def _answer(self, question: Question) -> Any:
         answer = self._receive(frame_size(self._receive(SIZE_BYTES)))
@@ -158,6 +196,7 @@ class Wire:
     def _receive(self, size: int) -> bytes:
         received = bytearray()
         while len(received) < size:
+            self._socket.settimeout(self._left_s())
             chunk = self._socket.recv(min(size - len(received), _CHUNK))
             if not chunk:
                 raise ConnectionResetError("closed before the answer was complete")
