@@ -218,7 +218,8 @@ def naive_path(path: tuple[str | int, ...], value: bytes | None) -> Any:
     try:
         found = orjson.loads(value or b"null")
         for step in path:
-            if isinstance(step, int) is isinstance(found, dict):
+            # Python would find the second letter of a text, too.
+            if not isinstance(found, list if isinstance(step, int) else dict):
                 return None
             found = found[step]
     except (ValueError, KeyError, IndexError, TypeError):
