@@ -219,7 +219,7 @@ def naive_path(path: tuple[str | int, ...], value: bytes | None) -> Any:
         found = orjson.loads(value or b"null")
         for step in path:
             # Python would find the second letter of a text, too.
-            if not isinstance(found, list if isinstance(step, int) else dict):
+            if isinstance(found, str) or isinstance(step, int) is isinstance(found, dict):
                 return None
             found = found[step]
     except (ValueError, KeyError, IndexError, TypeError):
