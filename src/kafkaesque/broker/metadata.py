@@ -216,11 +216,22 @@ class Metadata:
     def _live_state(self) -> Iterator[list[Entry]]:
         brokers = _config_records(Resource.BROKER, "", self._config.dynamic)
         yield _entries([*brokers, _producer_ids(self._reserved_producer_ids)])
-        leaving = {*self.removed_topics, *self._topics.leaving_ids()}
-        yield _entries([RemoveTopicRecord(topic_id=topic_id) for topic_id in sorted(leaving)])
+        yield _entries(self._leaving_records())
         for topic in self._topics:
             records = _partition_records(topic, 0, len(topic.partitions))
             yield _entries([*_topic_records(topic), *records])
+
+    def _leaving_records(self) -> list[MetadataRecord]:
+        """With their names: files that a power cut has left may not say whose they are. Those of a
+        name that is taken again are another's.
+        """
+        leaving = {**self.removed_topics, **self._topics.leaving()}
+        records: list[MetadataRecord] = []
+        for topic_id, name in sorted(leaving.items()):
+            if name and name not in self._topics:
+                records.append(TopicRecord(name=name, topic_id=topic_id))
+            records.append(RemoveTopicRecord(topic_id=topic_id))
+        return records
 
     async def _change(self, records: list[MetadataRecord], apply: Apply) -> None:
         """Append a change, and let it take effect when it is durable."""

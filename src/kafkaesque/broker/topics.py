@@ -255,9 +255,9 @@ class Topics:
         """
         self._leaving[name] = _Leaving()
 
-    def leaving_ids(self) -> list[UUID]:
-        """Deleted topics whose files may still be there."""
-        return [leaving.id for leaving in self._leaving.values() if leaving.id is not None]
+    def leaving(self) -> dict[UUID, str]:
+        """Deleted topics whose files may still be there, and their names."""
+        return {each.id: name for name, each in self._leaving.items() if each.id is not None}
 
     async def finish_deletions(self) -> None:
         """Try again what deletions have left."""

@@ -212,6 +212,31 @@ def test_what_a_kill_has_left_of_a_deleted_topic_goes_when_the_disk_allows(
     run(tmp_path, work)
 
 
+def test_a_deleted_topic_is_known_by_name_also_in_a_metadata_log_that_was_shortened(
+    tmp_path: Path,
+) -> None:
+    """A power cut has left its records, and not the file that says whose they are."""
+
+    async def work(rig: BrokerRig) -> None:
+        topic = await rig.topic("orders")
+        await rig.fill(topic.partition(0), batches=3)
+        rig.files.broken = {"rename": "orders-0."}
+        with pytest.raises(KafkaError):
+            await rig.broker.delete_topic(topic)
+        metadata = rig.broker.metadata
+        await metadata._log.compact(metadata._live_state())
+        await rig.broker.close()
+        rig.files.broken.clear()
+        for name in (".kafka_cleanshutdown", "recovery-point-offset-checkpoint"):
+            (tmp_path / name).unlink(missing_ok=True)
+        (tmp_path / "orders-0" / "partition.metadata").unlink()
+        await rig.open()
+        assert "orders" not in rig.broker.topics
+        assert not (tmp_path / "orders-0").exists()
+
+    run(tmp_path, work)
+
+
 async def _killed_while_deleting(rig: BrokerRig) -> Topic:
     topic = await rig.topic("orders")
     await rig.fill(topic.partition(0), batches=3)
