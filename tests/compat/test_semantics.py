@@ -232,7 +232,11 @@ def test_06_the_metadata_of_a_commit_comes_back(peer: Peer) -> None:
     reader.commit({place: OffsetAndMetadata(8, "and now here", -1)})
     assert reader.committed(place, metadata=True).metadata == "and now here"
     reader.close()
-    assert foreign.committed(peer.bootstrap, group, topic).metadata == "and now here"
+    # Not by confluent-kafka: it reads on to the next zero byte, which it writes itself, and others
+    # do not.
+    commits = group_state.commits(peer.bootstrap, group)
+    notes = {place.partition: each.metadata for place, each in commits.items()}
+    assert notes[0] == "and now here"
 
 
 def test_06_a_commit_is_seen_by_whoever_asks_after_it_on_the_same_connection(peer: Peer) -> None:
