@@ -2,8 +2,8 @@
 
 One partition at a time, the one with the largest share of dirty bytes first, as in Kafka. A pass
 that fails, for whatever reason, is that partition's failure alone: it is tried again later, and
-later each time. One whose disk hangs when the result is put in place is left to its end, and the
-others have their turn.
+later each time. One whose disk hangs, under its child or when the result is put in place, is left
+to its end, and the others have their turn.
 
 What must not be compacted: the active segment, records above the last stable offset, and records
 that no checkpoint covers yet. The last is ours: what the headers of a compacted log no longer tell
