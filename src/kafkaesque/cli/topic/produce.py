@@ -3,14 +3,14 @@ r"""`kafkaesque topic produce`: standard input becomes records.
 Without a format all of the input is one message, as in the older rpk; with `-f '%v\n'` every line
 is one, as in today's. Ctrl-C before the end of the one message sends nothing. With a schema, what
 is typed is JSON, and what is sent is encoded by the schema.
-Below: record_input.py, encoding.py; client/writer.py, imported on use because it loads librdkafka.
+Below: standard_input.py, record_input.py, encoding.py; client/writer.py, imported on use because it
+loads librdkafka.
 """
 
-import select
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -33,6 +33,7 @@ from kafkaesque.cli.topic.names import TopicName, choose_partitions, partitions_
 from kafkaesque.cli.topic.record_format import Field, Literal, Piece
 from kafkaesque.cli.topic.record_input import InputError, records, require_readable
 from kafkaesque.cli.topic.record_print import Printer, format_printer, utc
+from kafkaesque.cli.topic.standard_input import StandardInput, standard_input
 from kafkaesque.client.record import UNKNOWN, Record
 
 if TYPE_CHECKING:
@@ -178,8 +179,9 @@ def produce(
     if pieces is None:
         # A format for what is printed is for a program, which wants nothing else there.
         typer.echo(PROMPT, err=output is not None)
-    found = _records(pieces, template, writer, tombstone=tombstone)
-    _send(writer, found if encoding is None else _encoded(encoding, found, pieces))
+    with standard_input(typer.get_binary_stream("stdin")) as stream:
+        found = _records(stream, pieces, template, writer, tombstone=tombstone)
+        _send(writer, found if encoding is None else _encoded(encoding, found, pieces))
 
 
 def _input_format(form: str | None, topic: str) -> tuple[Piece, ...] | None:
@@ -203,9 +205,13 @@ def _writer(admin: "Admin", printer: Printer, acks: int, compression: Codec) -> 
 
 
 def _records(
-    pieces: Sequence[Piece] | None, template: Record, writer: "Writer", *, tombstone: bool
+    stream: StandardInput,
+    pieces: Sequence[Piece] | None,
+    template: Record,
+    writer: "Writer",
+    *,
+    tombstone: bool,
 ) -> Iterator[Record]:
-    stream = typer.get_binary_stream("stdin")
     if pieces is None:
         found = iter([replace(template, value=stream.read())])
     else:
@@ -222,13 +228,9 @@ def _encoded(
     return encoding.encoded(found, "line" if are_lines else "record")
 
 
-def _settle(writer: "Writer", stream: BinaryIO) -> None:
+def _settle(writer: "Writer", stream: StandardInput) -> None:
     """Report what has been sent before waiting for somebody who types."""
-    try:
-        is_there, _, _ = select.select([stream], [], [], 0)
-    except (OSError, ValueError):  # Not a stream that one waits for.
-        return
-    if not is_there:
+    if stream.would_wait():
         writer.finish()
 
 

@@ -11,13 +11,18 @@ import base64
 import binascii
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import BinaryIO
+from typing import Protocol
 
 from kafkaesque.cli.topic.record_format import LENGTHS, TEXTS, Field, FormatError, Literal, Piece
 from kafkaesque.client.record import Headers, Record
 
 _CHUNK_BYTES = 1 << 16
 _DIGITS = b"0123456789"
+
+
+class Input(Protocol):
+    def read1(self, size: int, /) -> bytes:
+        """What is there, or comes next; nothing at the end."""
 
 
 class InputError(Exception):
@@ -45,7 +50,7 @@ def require_readable(pieces: Sequence[Piece]) -> None:
 
 
 def records(
-    stream: BinaryIO,
+    stream: Input,
     pieces: Sequence[Piece],
     template: Record,
     before_reading: Callable[[], None] = lambda: None,
@@ -139,7 +144,7 @@ def _header(source: "_Source", pieces: Sequence[Piece]) -> tuple[str, bytes | No
 class _Source:
     """The input, read as it comes: a record is there as soon as its last byte is."""
 
-    def __init__(self, stream: BinaryIO, before_reading: Callable[[], None]) -> None:
+    def __init__(self, stream: Input, before_reading: Callable[[], None]) -> None:
         self.number = 0
         self._stream = stream
         self._before_reading = before_reading
@@ -190,8 +195,7 @@ class _Source:
 
     def _more(self) -> bool:
         self._before_reading()
-        # A pipe gives what is there; a plain file object has no read1.
-        chunk = self._stream.read1(_CHUNK_BYTES)  # type: ignore[attr-defined]
+        chunk = self._stream.read1(_CHUNK_BYTES)
         self._buffer += chunk
         return bool(chunk)
 
