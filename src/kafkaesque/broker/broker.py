@@ -25,6 +25,7 @@ from kafkaesque.broker.connection_limits import ConnectionLimits
 from kafkaesque.broker.coordinator import Coordinator
 from kafkaesque.broker.disk import Disk
 from kafkaesque.broker.fetch_sessions import FetchSessions
+from kafkaesque.broker.long_requests import LongRequests
 from kafkaesque.broker.metadata import Metadata
 from kafkaesque.broker.partition import Watcher
 from kafkaesque.broker.producer_ids import ProducerIds
@@ -119,6 +120,7 @@ class Broker:
             config["max.connections"], config["max.connections.per.ip"]
         )
         self.budget = Budget(config["queued.max.request.bytes"], asyncio.get_running_loop())
+        self.long_requests = LongRequests(self.budget, asyncio.get_running_loop())
         self.slices = Slices()
         self.searching = asyncio.Lock()
         self.unpacking = asyncio.Semaphore(_UNPACKED_AT_ONCE)

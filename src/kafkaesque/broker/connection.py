@@ -10,12 +10,15 @@ encoded in slices.
 
 What is in flight is counted, byte by byte: the frame that is being received, requests without a
 response, responses that are not sent. A connection that has more in flight than its share, or finds
-the broker's budget used up, is not read from until some of it is given back. What it held is given
-back when it ends, whatever was under way.
+the broker's budget used up, is not read from until some of it is given back. A long request is
+decoded when there is room for what it comes to.
 
-Above: server.py. Below: apis/, budget.py, slices.py. Two things are caught here and nowhere else:
-bytes that do not decode close this connection alone, with one line in the log; our own bug is
-logged with its traceback.
+When a connection ends, so does what only it wanted: questions, and long requests that have not
+begun. What changes something is brought to its end, and holds its bytes until then.
+
+Above: server.py. Below: apis/, budget.py, long_requests.py, slices.py. Two things are caught here
+and nowhere else: bytes that do not decode close this connection alone, with one line in the log;
+our own bug is logged with its traceback.
 """
 
 import asyncio
@@ -25,7 +28,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import replace
 from functools import partial
 from inspect import iscoroutinefunction
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from kafkaesque.broker.apis import APIS, Api, Context
 from kafkaesque.broker.apis.api_versions import unsupported_api_versions
@@ -36,11 +39,14 @@ from kafkaesque.protocol.codec import decode, decode_in_steps, encode, encode_in
 from kafkaesque.protocol.frame import response_frame
 from kafkaesque.protocol.header import RequestHeader, decode_request_header
 from kafkaesque.protocol.messages import API_VERSIONS, FETCH, FLEXIBLE_SINCE, MESSAGES, PRODUCE
+from kafkaesque.protocol.source import ELEMENTS_IN_A_STEP
 from kafkaesque.types import Buffer
 
 if TYPE_CHECKING:
     from kafkaesque.broker.broker import Broker
     from kafkaesque.broker.config import Listener
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -53,10 +59,11 @@ has nothing there: else a few greedy clients could shut everybody out.
 _BYTES_PER_ELEMENT = 16
 """How much larger a request without records becomes by being decoded, as a rule."""
 _REQUESTS_IN_A_ROW = 8
-_STEP_BYTES = 128 * 200
-"""What the elements of one step of decoding take."""
 MAX_ELEMENTS = 50_000
 """In all arrays of one request: no client comes near it, but one megabyte can."""
+_ELEMENT_BYTES = 400
+"""What one of them takes, decoded and answered. In the request it may be a single byte."""
+_STEP_BYTES = ELEMENTS_IN_A_STEP * _ELEMENT_BYTES
 _PROGRESS_BYTES = 4096
 """What must come of a frame, or be taken of what is sent, between two looks."""
 
@@ -73,12 +80,15 @@ _Encoding: TypeAlias = Generator[None, None, list[Buffer]]
 
 
 class _Place:
-    """A place in the line of responses; `chunks` once there is an answer, `size` what it holds."""
+    """A place in the line of responses; `chunks` once there is an answer, `size` what it holds.
+    Without a context its request has not begun.
+    """
 
-    __slots__ = ("chunks", "size")
+    __slots__ = ("chunks", "context", "size")
 
-    def __init__(self, size: int = 0) -> None:
+    def __init__(self, size: int = 0, context: Context | None = None) -> None:
         self.chunks: list[Buffer] | None = None
+        self.context = context
         self.size = size
 
 
@@ -115,9 +125,9 @@ class Connection(asyncio.BufferedProtocol):
         # Requests whose responses have not been sent, oldest first.
         self._line: deque[_Place] = deque()
         self._change: _Place | None = None
-        # Some end with their connection; what changes something is brought to its end.
-        self._polls: set[asyncio.Future[Any]] = set()
-        self._changes: set[asyncio.Future[Any]] = set()
+        self._under_way: dict[asyncio.Future[Any], _Place] = {}
+        self._encoding: set[asyncio.Future[Any]] = set()
+        self._forgetting: set[asyncio.Future[Any]] = set()
         # Bytes in flight, and of them those that the transport has not sent.
         self._held = 0
         self._unsent = 0
@@ -168,15 +178,23 @@ class Connection(asyncio.BufferedProtocol):
         self._broker.connection_limits.leave(self.peer)
         self._open.discard(self)
         self._budget.forget(self)
-        self._hold(-self._held)
+        left = 0
+        for work, place in tuple(self._under_way.items()):
+            if place.context is None or place.context.ends_with_connection:
+                place.size = 0
+                work.cancel()
+            left += place.size
+        self._hold(left - self._held)
         self._is_lost = True
         self._frame, self._backlog = None, memoryview(b"")
         self._line.clear()
-        for poll in tuple(self._polls):
-            poll.cancel()
+        for encoding in tuple(self._encoding):
+            encoding.cancel()
 
     def _hold(self, size: int) -> None:
-        """So many bytes more in flight, or fewer. What ends after its connection holds nothing."""
+        """So many bytes more in flight, or fewer. What is left of a lost connection is given back
+        where it ends.
+        """
         if self._is_lost:
             return
         self._held += size
@@ -376,7 +394,7 @@ class Connection(asyncio.BufferedProtocol):
         if request is None:
             self._decode_in_slices(api, header, data, position)
             return
-        context = Context(self._broker, self._listener, header, self.peer, self._number)
+        context = self._context(api, header)
         try:
             result = api.handle(context, request)
         except Exception as error:
@@ -386,22 +404,30 @@ class Connection(asyncio.BufferedProtocol):
         if type(result) is messages.response:
             self._respond(api, header, result)
         elif isinstance(result, _AWAITABLE):
-            self._await(api, header, result, len(data), context.alone)
+            self._await(api, context, result, len(data))
         elif result is not None:
             self._respond(api, header, result)
 
-    def _await(
-        self, api: Api, header: RequestHeader, result: Awaitable[Any], size: int, alone: bool
-    ) -> None:
+    def _context(self, api: Api, header: RequestHeader) -> Context:
+        return Context(
+            self._broker,
+            self._listener,
+            header,
+            self.peer,
+            self._number,
+            api.ends_with_connection,
+        )
+
+    def _await(self, api: Api, context: Context, result: Awaitable[Any], size: int) -> None:
         if api.key != PRODUCE and size <= _SMALL_BYTES:
             size *= _BYTES_PER_ELEMENT
-        place = self._new_place(size)
-        if alone or api.key in _CHANGES:
+        place = self._new_place(size, context)
+        if context.alone or api.key in _CHANGES:
             self._change = place
-        self._wait(place, api, header, result)
+        self._wait(place, api, context.header, result)
 
-    def _new_place(self, size: int) -> _Place:
-        place = _Place(size)
+    def _new_place(self, size: int, context: Context | None = None) -> _Place:
+        place = _Place(size, context)
         self._line.append(place)
         self._hold(size)
         return place
@@ -413,69 +439,59 @@ class Connection(asyncio.BufferedProtocol):
         if data.obj is self._scratch.obj:
             data = memoryview(bytearray(data))
         place = self._change = self._new_place(len(data))
+        if api.key == PRODUCE:
+            # A producer that waits for no answer (acks=0) may have gone when it has sent all.
+            place.context = self._context(api, header)
         self._wait(place, api, header, self._served_in_slices(place, api, header, data, position))
 
     async def _served_in_slices(
         self, place: _Place, api: Api, header: RequestHeader, data: memoryview, position: int
     ) -> Any:
         message = MESSAGES[api.key].request
-        steps = decode_in_steps(message, header.api_version, data, position, MAX_ELEMENTS)
-        request = await self._broker.slices.run(self._counted(place, steps))
-        context = Context(self._broker, self._listener, header, self.peer, self._number)
-        result = api.handle(context, request)
-        if not isinstance(result, Awaitable):
+        size = min(len(data), MAX_ELEMENTS) * _ELEMENT_BYTES
+        async with self._broker.long_requests.room_for(size, len(data)) as room:
+            steps = decode_in_steps(message, header.api_version, data, position, MAX_ELEMENTS)
+            request, size = await self._broker.slices.run(_measured(steps))
+            room.resize(size)
+            context = place.context = place.context or self._context(api, header)
+            result = api.handle(context, request)
+            if isinstance(result, Awaitable):
+                if not context.alone and api.key not in _CHANGES and self._change is place:
+                    # Its ordered stage is over.
+                    self._change = None
+                    asyncio.get_running_loop().call_soon(self._catch_up)
+                result = await result
             self._let_go(request)
             return result
-        if not context.alone and api.key not in _CHANGES and self._change is place:
-            # Its ordered stage is over.
-            self._change = None
-            asyncio.get_running_loop().call_soon(self._catch_up)
-        answer = await result
-        del result
-        self._let_go(request)
-        return answer
 
     def _let_go(self, message: Any) -> None:
         """Even to forget a hundred thousand objects takes long."""
         forgetting = asyncio.ensure_future(self._broker.slices.run(taken_apart(message)))
-        self._changes.add(forgetting)
-        forgetting.add_done_callback(self._changes.discard)
-
-    def _counted(
-        self, place: _Place, steps: Generator[None, None, Any]
-    ) -> Generator[None, None, Any]:
-        """What is decoded is larger than its bytes, and held, too."""
-        while True:
-            try:
-                next(steps)
-            except StopIteration as end:
-                return end.value
-            place.size += _STEP_BYTES
-            self._hold(_STEP_BYTES)
-            yield
+        self._forgetting.add(forgetting)
+        forgetting.add_done_callback(self._forgetting.discard)
 
     def _wait(self, place: _Place, api: Api, header: RequestHeader, result: Awaitable[Any]) -> None:
         # A future answers by itself; a coroutine needs a task.
         answer = result if isinstance(result, asyncio.Future) else asyncio.ensure_future(result)
-        owned = self._polls if api.ends_with_connection else self._changes
-        owned.add(answer)
-        answer.add_done_callback(partial(self._finish, owned, place, api, header))
+        self._under_way[answer] = place
+        answer.add_done_callback(partial(self._finish, place, api, header))
 
     def _finish(
-        self,
-        owned: set[asyncio.Future[Any]],
-        place: _Place,
-        api: Api,
-        header: RequestHeader,
-        answer: asyncio.Future[Any],
+        self, place: _Place, api: Api, header: RequestHeader, answer: asyncio.Future[Any]
     ) -> None:
-        owned.discard(answer)
+        del self._under_way[answer]
+        if self._is_lost:
+            self._budget.give_back(place.size)
         if answer.cancelled():
             return
         if isinstance(error := answer.exception(), Exception):
             self._broken(place, api, header, error)
             return
         result = answer.result()
+        if self._closing:
+            if result is not None and api.key not in _HOT:
+                self._let_go(result)
+            return  # Nobody gets it any more.
         try:
             if result is None:
                 chunks: list[Buffer] | _Encoding = []
@@ -514,10 +530,10 @@ class Connection(asyncio.BufferedProtocol):
         self, place: _Place, api: Api, header: RequestHeader, response: Any, steps: _Encoding
     ) -> None:
         encoding = asyncio.ensure_future(self._broker.slices.run(steps))
-        self._polls.add(encoding)
+        self._encoding.add(encoding)
 
         def encoded(done: asyncio.Future[list[Buffer]]) -> None:
-            self._polls.discard(done)
+            self._encoding.discard(done)
             self._let_go(response)
             if done.cancelled():
                 return
@@ -624,6 +640,18 @@ class Connection(asyncio.BufferedProtocol):
         """Close without waiting for a client that does not read what it is sent."""
         self._closing = True
         self._transport.abort()
+
+
+def _measured(steps: Generator[None, None, T]) -> Generator[None, None, tuple[T, int]]:
+    """The same steps, and how many bytes they come to with what they bring."""
+    size = _STEP_BYTES
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value, size
+        size += _STEP_BYTES
+        yield
 
 
 def _after_one_step(steps: Generator[None, None, Any]) -> Any | None:

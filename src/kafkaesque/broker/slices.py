@@ -3,8 +3,9 @@
 Whoever has thousands of things to do takes a slice of a few milliseconds and then waits for the
 next. All long work of a broker shares one lane: in every fifth turn of the loop one slice is taken,
 by whoever has waited longest. A hundred clients with large requests wait for each other; nobody
-else waits for them: a request for a few things is no long work. It takes some turns, too, from a
-flush to its answer four: in each it would meet a slice, if there were one in each.
+else waits for them: a request for a few things is no long work, and one for a hundred comes before
+them, for it is done with its first slice. A request takes some turns, too, from a flush to its
+answer four: in each it would meet a slice, if there were one in each.
 """
 
 import asyncio
@@ -24,6 +25,8 @@ _MOST_SECONDS = 0.01
 """The same: where turns are long, five of them would be too long for those who wait."""
 _FEW = 8
 """Things that are done at once, whoever else has a slice."""
+_BEGINNERS_IN_A_ROW = 3
+"""Slices for those who have had none, before one for those who have."""
 
 
 class Slices:
@@ -32,6 +35,8 @@ class Slices:
     def __init__(self, clock: Callable[[], float] = perf_counter) -> None:
         self._clock = clock
         self._waiting: deque[asyncio.Future[None]] = deque()
+        self._beginning: deque[asyncio.Future[None]] = deque()
+        self._begun_in_a_row = 0
         self._is_taken = False
         """The slice of these turns, or the next."""
 
@@ -42,11 +47,11 @@ class Slices:
         """
         return self._is_taken
 
-    async def turn(self) -> None:
+    async def turn(self, *, is_first: bool = False) -> None:
         """Wait for a slice."""
         loop = asyncio.get_running_loop()
         mine: asyncio.Future[None] = loop.create_future()
-        self._waiting.append(mine)
+        (self._beginning if is_first else self._waiting).append(mine)
         self._take(loop)
         await mine
 
@@ -64,12 +69,21 @@ class Slices:
 
     def _next(self, loop: asyncio.AbstractEventLoop) -> None:
         """Whoever is called here has the slice of the turn that follows."""
-        while self._waiting and self._waiting[0].done():
-            self._waiting.popleft()
-        self._is_taken = bool(self._waiting)
+        for queue in (self._waiting, self._beginning):
+            while queue and queue[0].done():
+                queue.popleft()
+        self._is_taken = bool(self._waiting or self._beginning)
         if self._is_taken:
-            self._waiting.popleft().set_result(None)
+            self._longest_waiting().set_result(None)
             self._wait(loop, TURNS_PER_SLICE, loop.time() + _MOST_SECONDS)
+
+    def _longest_waiting(self) -> asyncio.Future[None]:
+        is_beginners = self._beginning and self._begun_in_a_row < _BEGINNERS_IN_A_ROW
+        if is_beginners or not self._waiting:
+            self._begun_in_a_row += 1
+            return self._beginning.popleft()
+        self._begun_in_a_row = 0
+        return self._waiting.popleft()
 
     async def run(self, steps: Generator[None, None, T]) -> T:
         """All the steps, and what they come to."""
@@ -109,10 +123,10 @@ class Slices:
     async def _begin(self) -> float:
         """At once, if nobody has had a slice in these turns."""
         if self._is_taken:
-            return await self._go_on()
+            return await self._go_on(is_first=True)
         self._take(asyncio.get_running_loop())
         return self._clock() + SLICE_SECONDS
 
-    async def _go_on(self) -> float:
-        await self.turn()
+    async def _go_on(self, *, is_first: bool = False) -> float:
+        await self.turn(is_first=is_first)
         return self._clock() + SLICE_SECONDS

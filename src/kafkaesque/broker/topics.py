@@ -124,7 +124,7 @@ class Topics:
         # `a.b` and `a_b` under `a_b`: they collide.
         self._by_plain_name: dict[str, set[str]] = {}
         self._creating: set[str] = set()
-        self._partition_total = 0
+        self.partition_total = 0
         self._leaving: dict[str, _Leaving] = {}
         self._finishing: set[str] = set()
         self._upkeep: Upkeep[str] = Upkeep(_FINISHED_AT_ONCE)
@@ -189,9 +189,9 @@ class Topics:
         if count > _MAX_PARTITIONS:
             message = f"a topic may have {_MAX_PARTITIONS} partitions at most"
             raise KafkaError(ErrorCode.INVALID_PARTITIONS, message)
-        if self._partition_total + count - have > self._config["max.partitions"]:
+        if self.partition_total + count - have > self._config["max.partitions"]:
             message = (
-                f"there are {self._partition_total} partitions, and {count - have} more would "
+                f"there are {self.partition_total} partitions, and {count - have} more would "
                 f"exceed max.partitions={self._config['max.partitions']}"
             )
             raise KafkaError(ErrorCode.INVALID_PARTITIONS, message)
@@ -244,7 +244,7 @@ class Topics:
         namesakes.discard(topic.name)
         if not namesakes:
             del self._by_plain_name[_plain(topic.name)]
-        self._partition_total -= len(topic.partitions)
+        self.partition_total -= len(topic.partitions)
         self._leaving[topic.name] = _Leaving(topic.id, topic.partitions)
         for partition in topic.partitions:
             partition.close()
@@ -311,7 +311,7 @@ class Topics:
     def add(self, topic: Topic, partitions: int) -> None:
         """Open a topic that the journal has, and let clients see it."""
         missing = topic.missing(partitions)
-        self._partition_total += len(missing)
+        self.partition_total += len(missing)
         restore = partial(self._storage.restore, is_state=topic.is_internal)
         self._show(topic, [restore(name, topic.id, topic.config) for name in missing])
 
@@ -324,7 +324,7 @@ class Topics:
         partitions: list[Partition] = []
         missing = topic.missing(count)
         self._storage.check_room(len(missing))
-        self._partition_total += len(missing)
+        self.partition_total += len(missing)
         try:
             await self._storage.forget(missing)
             for name in missing:
@@ -334,7 +334,7 @@ class Topics:
                     await asyncio.sleep(0)
             yield partitions
         except BaseException:
-            self._partition_total -= len(missing)
+            self.partition_total -= len(missing)
             await self._discard(partitions)
             raise
 

@@ -101,10 +101,10 @@ class HeldSlices:
         broker.slices._clock = count().__next__
         broker.slices.turn = self._held_turn  # type: ignore[method-assign]
 
-    async def _held_turn(self) -> None:
+    async def _held_turn(self, *, is_first: bool = False) -> None:
         self.waits = True
         await self._may_go_on.wait()
-        await self._turn()
+        await self._turn(is_first=is_first)
 
     def let_go(self) -> None:
         self._may_go_on.set()

@@ -82,6 +82,40 @@ def test_a_few_things_do_not_wait_for_long_work() -> None:
     asyncio.run(scenario())
 
 
+def test_who_begins_comes_before_those_who_go_on_three_times_of_four() -> None:
+    async def scenario() -> None:
+        slices = Slices(Clock())
+        ended: list[str] = []
+
+        async def work(name: str, number: int) -> None:
+            await _all(slices, number)
+            ended.append(name)
+
+        long = [asyncio.create_task(work("long", 1_000)) for _ in range(20)]
+        for _ in range(200):
+            await asyncio.sleep(0)
+        short = [asyncio.create_task(work("short", 10)) for _ in range(20)]
+        await asyncio.gather(*short, *long)
+        assert ended == ["short"] * 20 + ["long"] * 20
+
+    async def going_on() -> None:
+        slices = Slices(Clock())
+        long = asyncio.create_task(_all(slices, 200))
+        await asyncio.sleep(0)
+        begun = 0
+        while not long.done():
+            # There is always somebody who begins.
+            beginning = asyncio.ensure_future(_all(slices, 9))
+            while not (beginning.done() or long.done()):
+                await asyncio.sleep(0)
+            begun += 1
+            await beginning
+        assert 40 < begun < 400
+
+    asyncio.run(scenario())
+    asyncio.run(going_on())
+
+
 def test_however_many_begin_there_is_one_slice_in_so_many_turns() -> None:
     done: Counter[int] = Counter()
 

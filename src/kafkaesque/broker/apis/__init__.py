@@ -69,23 +69,23 @@ class Api(NamedTuple):
     max_version: int
     handle: Callable[[Context, Any], Any | Awaitable[Any] | None]
     ends_with_connection: bool = False
-    """It changes nothing: when its client has gone, nobody needs the answer."""
+    """It changes nothing, or says in its context when it does."""
 
 
 _TABLE = (
     Api(0, "Produce", 0, 13, produce),
     Api(1, "Fetch", 4, 18, fetch, ends_with_connection=True),
     Api(2, "ListOffsets", 1, 11, list_offsets, ends_with_connection=True),
-    Api(3, "Metadata", 0, 13, metadata),
+    Api(3, "Metadata", 0, 13, metadata, ends_with_connection=True),
     Api(8, "OffsetCommit", 2, 10, offset_commit),
-    Api(9, "OffsetFetch", 1, 10, offset_fetch),
-    Api(10, "FindCoordinator", 0, 6, find_coordinator),
+    Api(9, "OffsetFetch", 1, 10, offset_fetch, ends_with_connection=True),
+    Api(10, "FindCoordinator", 0, 6, find_coordinator, ends_with_connection=True),
     Api(11, "JoinGroup", 0, 9, join_group),
     Api(12, "Heartbeat", 0, 4, heartbeat),
     Api(13, "LeaveGroup", 0, 5, leave_group),
     Api(14, "SyncGroup", 0, 5, sync_group),
-    Api(15, "DescribeGroups", 0, 6, describe_groups),
-    Api(16, "ListGroups", 0, 5, list_groups),
+    Api(15, "DescribeGroups", 0, 6, describe_groups, ends_with_connection=True),
+    Api(16, "ListGroups", 0, 5, list_groups, ends_with_connection=True),
     Api(18, "ApiVersions", 0, 4, api_versions),
     Api(19, "CreateTopics", 2, 7, create_topics),
     Api(20, "DeleteTopics", 1, 6, delete_topics),
@@ -118,8 +118,8 @@ _TABLE = (
     Api(57, "UpdateFeatures", 0, 2, update_features),
     Api(60, "DescribeCluster", 0, 2, describe_cluster),
     Api(61, "DescribeProducers", 0, 0, describe_producers, ends_with_connection=True),
-    Api(65, "DescribeTransactions", 0, 0, describe_transactions),
-    Api(66, "ListTransactions", 0, 2, list_transactions),
+    Api(65, "DescribeTransactions", 0, 0, describe_transactions, ends_with_connection=True),
+    Api(66, "ListTransactions", 0, 2, list_transactions, ends_with_connection=True),
     Api(74, "ListConfigResources", 0, 1, list_config_resources),
     Api(75, "DescribeTopicPartitions", 0, 0, describe_topic_partitions, ends_with_connection=True),
 )

@@ -20,6 +20,10 @@ class Context:
     client_host: str
     connection: int = 0
     """Grows with every connection that is accepted."""
+    ends_with_connection: bool = False
+    """It changes nothing: when its client has gone, nobody needs the answer. A handler that is
+    about to change something takes it back.
+    """
     alone: bool = False
     """Set by a handler: what follows on the connection begins only when this is answered."""
 

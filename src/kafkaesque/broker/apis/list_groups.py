@@ -15,14 +15,25 @@ from kafkaesque.protocol.messages.list_groups import (
 
 _STATES = frozenset(state.value.lower() for state in State)
 _TYPES = frozenset((GROUP_TYPE,))
+_MANY = 1000
+_LISTED_BYTES = 400
+"""What a group takes in a response, and encoded."""
 
 
 async def list_groups(ctx: Context, request: ListGroupsRequest) -> ListGroupsResponse:
     states = await _filter(ctx, request.states_filter, _STATES)
     types = await _filter(ctx, request.types_filter, _TYPES)
-    response = ListGroupsResponse()
+    count = len(ctx.broker.coordinator.table.groups)
     if GROUP_TYPE not in types:
-        return response
+        return ListGroupsResponse()
+    if count <= _MANY:
+        return await _listed(ctx, states)
+    async with ctx.broker.long_requests.room_for(count * _LISTED_BYTES):
+        return await _listed(ctx, states)
+
+
+async def _listed(ctx: Context, states: Set[str]) -> ListGroupsResponse:
+    response = ListGroupsResponse()
     groups = list(ctx.broker.coordinator.table.groups.values())
     async for group in ctx.broker.slices.paced(groups):
         if group.state.value.lower() in states:

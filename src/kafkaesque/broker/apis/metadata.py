@@ -26,12 +26,19 @@ from kafkaesque.protocol.messages.metadata import (
 )
 from kafkaesque.protocol.schema import ZERO_UUID
 
+_MANY_PARTITIONS = 1000
+_PARTITION_BYTES = 600
+"""What one takes in a response, and encoded."""
+
 
 async def metadata(ctx: Context, request: MetadataRequest) -> MetadataResponse:
     topics, paced = ctx.broker.topics, ctx.broker.slices.paced
     if request.topics is None or (ctx.version == 0 and not request.topics):
-        every = [_describe(topic) async for topic in paced(list(topics)) if not topic.is_unused]
-        return metadata_response(ctx, request, every)
+        if topics.partition_total <= _MANY_PARTITIONS:
+            return await _every(ctx, request)
+        size = topics.partition_total * _PARTITION_BYTES
+        async with ctx.broker.long_requests.room_for(size):
+            return await _every(ctx, request)
     # A topic that is named a thousand times is described once, as in Kafka.
     wanted: dict[tuple[str | None, int], MetadataRequestTopic] = {}
     refused: dict[str, ErrorCode] = {}
@@ -40,8 +47,15 @@ async def metadata(ctx: Context, request: MetadataRequest) -> MetadataResponse:
     if request.allow_auto_topic_creation and ctx.broker.config["auto.create.topics.enable"]:
         async for topic in paced(wanted.values()):
             if topic.name and topic.name not in topics:
+                ctx.ends_with_connection = False
                 await _create(ctx, topic.name, refused)
     described = [_look_up(ctx, topic, refused) async for topic in paced(wanted.values())]
+    return metadata_response(ctx, request, described)
+
+
+async def _every(ctx: Context, request: MetadataRequest) -> MetadataResponse:
+    paced, topics = ctx.broker.slices.paced, list(ctx.broker.topics)
+    described = [_describe(topic) async for topic in paced(topics) if not topic.is_unused]
     return metadata_response(ctx, request, described)
 
 

@@ -1,0 +1,129 @@
+"""How many long requests are under way at a time: as many as half of the budget of bytes in flight
+has room for.
+
+A frame is let in by its size. Decoded, and with its answer, a long one is a hundred times as large:
+50 KB with 49,000 empty names become 20 MB. So it waits here, as bytes, until there is room for what
+it comes to. The other half is for those who are not long. One may always be under way, and where
+those that are do not come to their end (a disk hangs), one more each second.
+
+Small ones come first: a request of 100 KB is overtaken by all that are smaller and come in the next
+ten seconds, and by nobody after that.
+Above: connection.py, and the APIs with a short question and a long answer. Below: budget.py.
+"""
+
+import asyncio
+from heapq import heappop, heappush
+from itertools import count
+from types import TracebackType
+
+from kafkaesque.broker.budget import Budget
+
+_BYTES_PER_SECOND = 10_000
+_MOST_SECONDS = 1.0
+_LOOK_AGAIN_SECONDS = 0.01
+"""Room may come from others, who tell nobody."""
+
+
+class LongRequests:
+    def __init__(self, budget: Budget, loop: asyncio.AbstractEventLoop) -> None:
+        self._budget = budget
+        self._loop = loop
+        self._under_way = 0
+        self._held = 0
+        self._last_entered = 0.0
+        self._numbers = count()
+        self._waiting: list[tuple[float, int, Room]] = []
+        self._timer: asyncio.TimerHandle | None = None
+
+    def room_for(self, held_bytes: int, question_bytes: int = 0) -> "Room":
+        """`async with` waits until so much may be held, and gives it back at the end."""
+        return Room(self, held_bytes, question_bytes)
+
+    async def enter(self, room: "Room", question_bytes: int) -> None:
+        due = self._loop.time() + question_bytes / _BYTES_PER_SECOND
+        heappush(self._waiting, (due, next(self._numbers), room))
+        self._admit()
+        if room.is_held:
+            return
+        room.admitted = self._loop.create_future()
+        try:
+            await room.admitted
+        except asyncio.CancelledError:
+            if room.is_held:
+                self.leave(room)
+            raise
+
+    def leave(self, room: "Room") -> None:
+        self.resize(room, 0)
+        self._under_way -= 1
+        room.is_held = False
+        self._admit()
+
+    def resize(self, room: "Room", size: int) -> None:
+        self._held += size - room.size
+        self._budget.give_back(room.size - size)
+        room.size = size
+        self._admit()
+
+    def _admit(self) -> None:
+        while self._waiting:
+            room = self._waiting[0][2]
+            if room.is_abandoned:
+                heappop(self._waiting)
+                continue
+            if not self._has_room(room.size):
+                break
+            heappop(self._waiting)
+            self._under_way += 1
+            self._last_entered = self._loop.time()
+            self._held += room.size
+            self._budget.used += room.size
+            room.is_held = True
+            if room.admitted is not None:
+                room.admitted.set_result(None)
+        if self._waiting and self._timer is None:
+            self._timer = self._loop.call_later(_LOOK_AGAIN_SECONDS, self._look_again)
+
+    def _look_again(self) -> None:
+        self._timer = None
+        self._admit()
+
+    def _has_room(self, size: int) -> bool:
+        used, limit = self._budget.used, self._budget.limit
+        if self._held + size <= limit // 2 and used + size <= limit:
+            return True
+        is_late = self._loop.time() - self._last_entered > _MOST_SECONDS
+        return is_late or not self._under_way
+
+
+class Room:
+    """What one long request may hold."""
+
+    __slots__ = ("_question_bytes", "_requests", "admitted", "is_held", "size")
+
+    def __init__(self, requests: LongRequests, size: int, question_bytes: int) -> None:
+        self._requests = requests
+        self._question_bytes = question_bytes
+        self.size = size
+        self.is_held = False
+        self.admitted: asyncio.Future[None] | None = None
+
+    @property
+    def is_abandoned(self) -> bool:
+        return self.admitted is not None and self.admitted.done()
+
+    def resize(self, size: int) -> None:
+        """It comes to more, or to less, than was thought."""
+        self._requests.resize(self, size)
+
+    async def __aenter__(self) -> "Room":
+        await self._requests.enter(self, self._question_bytes)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._requests.leave(self)

@@ -1,0 +1,266 @@
+"""Long requests are under way as far as there is room for what they come to."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+from tests.unit.broker.brokers import ShiftedLoop, until
+from tests.unit.broker.connections import Client, memory_broker
+from tests.wire.requests import batch, produce
+
+from kafkaesque.broker.broker import Broker
+from kafkaesque.broker.budget import Budget
+from kafkaesque.broker.long_requests import LongRequests
+from kafkaesque.broker.slices import Slices
+from kafkaesque.broker.topics import NewTopic
+from kafkaesque.protocol.messages.list_groups import ListGroupsRequest
+from kafkaesque.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from kafkaesque.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+
+LIMIT = 1000
+
+
+class Visit:
+    """Somebody who enters, stays, and leaves when told to."""
+
+    def __init__(self, requests: LongRequests, size: int, question_bytes: int = 0) -> None:
+        self.is_in = False
+        self._leave = asyncio.Event()
+        self.task = asyncio.ensure_future(self._visit(requests.room_for(size, question_bytes)))
+
+    async def _visit(self, room: Any) -> None:
+        async with room:
+            self.is_in = True
+            await self._leave.wait()
+
+    async def leave(self) -> None:
+        self._leave.set()
+        await self.task
+
+
+def in_a_loop(
+    scenario: Callable[[Budget, LongRequests, ShiftedLoop], Coroutine[Any, Any, None]],
+) -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, ShiftedLoop)
+        budget = Budget(LIMIT, loop)
+        await scenario(budget, LongRequests(budget, loop), loop)
+        assert budget.used == 0
+
+    with asyncio.Runner(loop_factory=ShiftedLoop) as runner:
+        runner.run(main())
+
+
+async def settled() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+def test_half_of_the_budget_is_for_them_and_one_may_be_larger() -> None:
+    async def scenario(budget: Budget, requests: LongRequests, loop: ShiftedLoop) -> None:
+        large = Visit(requests, 5 * LIMIT)
+        await until(lambda: large.is_in)
+        others = [Visit(requests, 200) for _ in range(3)]
+        await settled()
+        assert (budget.used, [each.is_in for each in others]) == (5 * LIMIT, [False] * 3)
+        await large.leave()
+        await settled()
+        assert (budget.used, [each.is_in for each in others]) == (400, [True, True, False])
+        await others[0].leave()
+        await settled()
+        assert others[2].is_in
+        await others[1].leave()
+        await others[2].leave()
+
+    in_a_loop(scenario)
+
+
+def test_those_that_ask_less_come_first_but_not_for_ever() -> None:
+    async def scenario(budget: Budget, requests: LongRequests, loop: ShiftedLoop) -> None:
+        first = Visit(requests, LIMIT)
+        await until(lambda: first.is_in)
+        long = Visit(requests, LIMIT, question_bytes=100_000)
+        await settled()
+        short = Visit(requests, LIMIT, question_bytes=1000)
+        await settled()
+        loop.shift_ms += 11_000
+        # A second without anybody has passed, too.
+        await until(lambda: short.is_in)
+        late = Visit(requests, LIMIT, question_bytes=1000)
+        await settled()
+        await first.leave()
+        await short.leave()
+        await until(lambda: long.is_in)
+        assert not late.is_in
+        await long.leave()
+        await until(lambda: late.is_in)
+        await late.leave()
+
+    in_a_loop(scenario)
+
+
+def test_room_that_others_give_back_is_found() -> None:
+    async def scenario(budget: Budget, requests: LongRequests, loop: ShiftedLoop) -> None:
+        first = Visit(requests, 100)
+        await until(lambda: first.is_in)
+        budget.used += LIMIT - 200
+        second = Visit(requests, 200)
+        await settled()
+        assert not second.is_in
+        budget.give_back(LIMIT - 200)
+        await until(lambda: second.is_in)
+        await first.leave()
+        await second.leave()
+
+    in_a_loop(scenario)
+
+
+@pytest.mark.parametrize("turns", range(4))
+def test_who_gives_up_holds_nothing(turns: int) -> None:
+    async def scenario(budget: Budget, requests: LongRequests, loop: ShiftedLoop) -> None:
+        first = Visit(requests, LIMIT)
+        await until(lambda: first.is_in)
+        second, third = Visit(requests, LIMIT), Visit(requests, LIMIT)
+        await settled()
+        leaving = asyncio.ensure_future(first.leave())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        second.task.cancel()
+        await leaving
+        await until(lambda: third.is_in)
+        assert budget.used == LIMIT
+        await third.leave()
+
+    in_a_loop(scenario)
+
+
+def with_broker(
+    scenario: Callable[[Broker], Coroutine[Any, Any, None]], limit: int = 1_000_000
+) -> None:
+    async def main() -> None:
+        settings = {"queued.max.request.bytes": str(limit), "auto.create.topics.enable": "true"}
+        broker = await memory_broker(settings)
+        await scenario(broker)
+        await broker.close()
+
+    asyncio.run(main())
+
+
+def many_names(prefix: str, number: int = 5000, *, creates: bool = False) -> MetadataRequest:
+    topics = [MetadataRequestTopic(name=f"{prefix}{number}") for number in range(number)]
+    return MetadataRequest(topics=topics, allow_auto_topic_creation=creates)
+
+
+def commit(partitions: int) -> OffsetCommitRequest:
+    numbers = [OffsetCommitRequestPartition(partition_index=n) for n in range(partitions)]
+    topic = OffsetCommitRequestTopic(name="t", partitions=numbers)
+    return OffsetCommitRequest(group_id="g", topics=[topic])
+
+
+def test_thirty_long_requests_are_answered_and_hold_what_one_does() -> None:
+    async def scenario(broker: Broker) -> None:
+        clients = [Client(broker) for _ in range(30)]
+        for client in clients:
+            client.send(many_names("no", 1500), 1)
+        most = 0
+        while not all(client.wire.sent for client in clients):
+            await asyncio.sleep(0)
+            most = max(most, broker.budget.used)
+        # Before it is decoded, one may come to 4 MB. All of them decoded are 9 MB and more.
+        assert most < 5_000_000
+        (answer,) = clients[0].answers()
+        assert len(answer.topics) == 1500
+        await until(lambda: not broker.budget.used)
+
+    with_broker(scenario)
+
+
+def test_questions_and_what_has_not_begun_end_with_their_connection() -> None:
+    async def scenario(broker: Broker) -> None:
+        broker.slices = Slices(iter(range(10**9)).__next__)
+        requests = [many_names("no"), commit(5000), ListGroupsRequest(states_filter=["x"] * 500)]
+        clients = [Client(broker) for _ in requests]
+        for client, request in zip(clients, requests, strict=True):
+            client.send(request, 4)
+        await settled()
+        works = [work for client in clients for work in client.connection._under_way]
+        assert len(works) == 3
+        for client in clients:
+            client.cut()
+        await settled()
+        assert all(work.cancelled() for work in works)
+        assert broker.budget.used == 0
+
+    with_broker(scenario)
+
+
+def test_a_change_that_has_begun_holds_its_bytes_until_it_ends() -> None:
+    async def scenario(broker: Broker) -> None:
+        await broker.topics.create(NewTopic("t", 200))
+        broker.slices = Slices(iter(range(10**9)).__next__)
+        client = Client(broker)
+        client.send(commit(100), 4)
+        await asyncio.sleep(0)
+        (work,) = client.connection._under_way
+        held = broker.budget.used
+        client.cut()
+        assert 0 < broker.budget.used == held
+        await work
+        await settled()
+        assert broker.budget.used == 0
+        assert len(broker.coordinator.table.offsets.of_group("g")) == 100
+
+    with_broker(scenario)
+
+
+def test_topics_that_are_being_created_are_created_though_nobody_waits() -> None:
+    async def scenario(broker: Broker) -> None:
+        client = Client(broker)
+        client.send(many_names("new", 20, creates=True), 4)
+        await until(lambda: "new3" in broker.topics)
+        client.cut()
+        await until(lambda: "new19" in broker.topics and not broker.budget.used)
+
+    with_broker(scenario)
+
+
+def test_long_answers_to_short_questions_wait_for_room_too() -> None:
+    async def scenario(broker: Broker) -> None:
+        await broker.topics.create(NewTopic("t", 2000))
+        async with broker.long_requests.room_for(broker.budget.limit):
+            client = Client(broker)
+            client.send(MetadataRequest(topics=None), 4)
+            for _ in range(50):
+                await asyncio.sleep(0)
+            assert not client.answers()
+        await until(lambda: client.connection.is_busy is False)
+        (answer,) = client.answers()
+        assert [len(topic.partitions) for topic in answer.topics] == [2000]
+
+    with_broker(scenario)
+
+
+def test_a_producer_that_wants_no_answer_may_go_when_it_has_sent_all() -> None:
+    async def scenario(broker: Broker) -> None:
+        await broker.topics.create(NewTopic("t", 300))
+        request = produce("t", 0, batch([b"value"]), acks=0)
+        topic = request.topic_data[0]
+        for number in range(1, 300):
+            topic.partition_data.append(
+                type(topic.partition_data[0])(index=number, records=batch([b"value"]))
+            )
+        client = Client(broker)
+        client.send(request, 9)
+        assert client.connection._under_way
+        client.cut()
+        partitions = broker.topics.named("t").partitions
+        await until(lambda: all(partition.log.end_offset == 1 for partition in partitions))
+        await until(lambda: not broker.budget.used)
+
+    with_broker(scenario, limit=100_000_000)
