@@ -159,7 +159,7 @@ def test_a_hundred_groups_go_in_a_request() -> None:
     with altered_broker({name: recorded(name, field) for name, field in fields.items()}) as broker:
         asked = coordinators(broker, timeout_s=10)
         assert list(asked.ask(names, describe)) == names
-        told = asked.ask(names, delete)
+        told = asked.ask(names, delete())
     assert set(told.values()) == {ErrorCode.GROUP_ID_NOT_FOUND}
     assert sizes == {name: [100, 100, 50] for name in fields}
 
@@ -174,7 +174,7 @@ def test_requests_that_are_large_wait_for_answers_that_are_large() -> None:
     with altered_broker({"DeleteGroups": delete_groups}) as bootstrap:
         patient = connection(bootstrap, timeout_s=20)
         with Wire(patient.brokers[0], patient) as wire:
-            assert len(wire.ask_each(requests, DeleteGroupsResponse, 2)) == len(requests)
+            assert len([*wire.ask_each(requests, DeleteGroupsResponse, 2)]) == len(requests)
 
 
 def test_a_coordinator_that_is_not_available_is_asked_more_and_more_seldom(kafka: Kafka) -> None:

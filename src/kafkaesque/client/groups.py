@@ -23,8 +23,8 @@ from kafkaesque.client.answers import (
     started,
     words_of,
 )
-from kafkaesque.client.connection import ClusterError
-from kafkaesque.client.coordinators import Coordinator, Coordinators
+from kafkaesque.client.connection import ClusterError, UnansweredError, UnsupportedError
+from kafkaesque.client.coordinators import Answers, Coordinator, Coordinators
 from kafkaesque.client.group_requests import Description, Member
 from kafkaesque.errors import ErrorCode
 from kafkaesque.types import TopicPartition
@@ -149,7 +149,7 @@ class Groups:
 
     def committed(self, name: str) -> dict[TopicPartition, int]:
         """What the group has committed; nothing if there is no such group."""
-        told = self._coordinators.ask([name], requests.committed())[name]
+        told = self._coordinators.ask_one(name, requests.committed())
         if isinstance(told, ErrorCode):
             raise ClusterError(f"group {name}: {_refused(name, told)}")
         return _offsets(told)
@@ -161,13 +161,13 @@ class Groups:
         return commit(self._coordinators, name, offsets)
 
     def delete(self, names: Iterable[str]) -> builtins.list[Status]:
-        told = self._coordinators.ask(names, requests.delete)
+        told = self._coordinators.ask(names, requests.delete())
         return [_refused(name, code or ErrorCode.NONE) for name, code in told.items()]
 
     def _accounts(self, names: builtins.list[str]) -> "builtins.list[_Account | Status]":
         told = self._coordinators.ask(names, _accounts)
         return [
-            _refused(name, account) if isinstance(account, ErrorCode) else _existing(account)
+            _existing(account) if isinstance(account, _Account) else _refused(name, account)
             for name, account in told.items()
         ]
 
@@ -178,25 +178,22 @@ def commit(
     """Commit in a group's place, without an Admin. Raises ClusterError."""
     if not offsets:
         return {}
-    told = coordinators.ask([name], requests.commit(offsets))[name]
+    told = coordinators.ask_one(name, requests.commit(offsets))
     if isinstance(told, ErrorCode):
         return dict.fromkeys(offsets, _refused(name, told))
     return {place: _refused(name, code) for place, code in told.items()}
 
 
-def _accounts(coordinator: Coordinator, names: Sequence[str]) -> "dict[str, _Account | ErrorCode]":
-    described = requests.describe(coordinator, names)
-    committed = requests.committed()(coordinator, names)
-    accounts: dict[str, _Account | ErrorCode] = {}
-    for name, description in described.items():
-        commits = committed[name]
+def _accounts(coordinator: Coordinator, names: Sequence[str]) -> Answers[_Account]:
+    described = dict(requests.describe(coordinator, names))
+    for name, commits in requests.committed()(coordinator, names):
+        description = described.get(name)
         if isinstance(description, ErrorCode):
-            accounts[name] = description
+            yield name, description
         elif isinstance(commits, ErrorCode):
-            accounts[name] = commits
-        else:
-            accounts[name] = _Account(name, description, _offsets(commits))
-    return accounts
+            yield name, commits
+        elif description is not None:
+            yield name, _Account(name, description, _offsets(commits))
 
 
 def _existing(account: _Account) -> _Account | Status:
@@ -241,10 +238,21 @@ def _state(state: ConsumerGroupState) -> str:
     return _STATES.get(state, state.name.capitalize())
 
 
-def _refused(name: str, code: ErrorCode) -> Status:
-    if code is ErrorCode.NONE:
+def _refused(name: str, reason: ErrorCode | ClusterError) -> Status:
+    if isinstance(reason, ClusterError):
+        return Status(name, _code(reason), str(reason))
+    if reason is ErrorCode.NONE:
         return Status(name)
-    return _status(name, code, words_of(KafkaError(code)))
+    return _status(name, reason, words_of(KafkaError(reason)))
+
+
+def _code(failure: ClusterError) -> ErrorCode:
+    """The code of Kafka's that comes nearest."""
+    if isinstance(failure, UnansweredError):
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if isinstance(failure, UnsupportedError):
+        return ErrorCode.UNSUPPORTED_VERSION
+    return ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def _status(name: str, code: ErrorCode, message: str) -> Status:
