@@ -5,22 +5,29 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from tests import foreign
 from tests.altered_broker import Handle, altered_broker, handle_of
 
 from kafkaesque.broker.apis import Context
 from kafkaesque.client.admin import Admin
-from kafkaesque.client.connection import Connection
+from kafkaesque.client.connection import ClusterError, Connection
 from kafkaesque.client.coordinators import Coordinator, Coordinators
 from kafkaesque.client.group_requests import commit, committed
 from kafkaesque.client.groups import Groups
 from kafkaesque.client.profiles import connection_of
 from kafkaesque.errors import ErrorCode
+from kafkaesque.pipelines.source.commits import GroupCommits
 from kafkaesque.protocol.messages.describe_groups import DescribedGroup
 from kafkaesque.protocol.messages.find_coordinator import FindCoordinatorResponse
+from kafkaesque.protocol.messages.offset_fetch import (
+    OffsetFetchResponse,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponseTopic,
+)
 from kafkaesque.types import TopicPartition
 
-PLACE = TopicPartition("t", 0)
+PLACE, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
 DELETE_GROUPS = 42
 
 
@@ -146,6 +153,57 @@ def test_a_coordinator_that_restarts_between_two_questions_is_asked_again() -> N
     with altered_broker(altered("FindCoordinator", lose)) as bootstrap:
         assert Coordinators(connection(bootstrap)).ask(["g"], question) == {"g": {}}
     assert len(lost) == 2
+
+
+@pytest.mark.parametrize("left_out", [1, 2])
+def test_a_partition_that_a_commit_is_not_answered_for_is_not_committed(left_out: int) -> None:
+    def leave_out(answer: Any, _: int) -> None:
+        for topic in answer.topics:
+            topic.partitions = topic.partitions[:-left_out]
+
+    with altered_broker(altered("OffsetCommit", leave_out)) as bootstrap:
+        foreign.create_topic(bootstrap, PLACE.topic, 2)
+        told = groups_of(bootstrap).commit("g", {PLACE: 1, OTHER: 1})
+        commits = GroupCommits(connection(bootstrap), "g")
+        commits.commit({PLACE: 1, OTHER: 1})
+    unknown = "UNKNOWN_SERVER_ERROR"
+    assert told[OTHER].error == unknown
+    assert told[PLACE].error == (None if left_out == 1 else unknown)
+    assert not commits._is_well
+
+
+def test_a_commit_that_is_put_off_for_some_partitions_is_asked_for_again() -> None:
+    numbers: list[int] = []
+
+    def put_off(answer: Any, number: int) -> None:
+        numbers.append(number)
+        if number == 1:
+            answer.topics[0].partitions[0].error_code = ErrorCode.NOT_COORDINATOR
+
+    gone = TopicPartition("u", 0)
+    with altered_broker(altered("OffsetCommit", put_off)) as bootstrap:
+        foreign.create_topic(bootstrap, PLACE.topic)
+        told = groups_of(bootstrap).commit("g", {PLACE: 1, gone: 1})
+    assert numbers == [1, 2]
+    assert told[PLACE].error is None
+    assert told[gone].error == "UNKNOWN_TOPIC_OR_PARTITION"
+
+
+def test_a_commit_that_is_not_told_is_not_taken_for_none() -> None:
+    async def offset_fetch(context: Context, request: Any) -> Any:
+        partition = OffsetFetchResponsePartition(
+            committed_offset=-1, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        )
+        topic = OffsetFetchResponseTopic(name=PLACE.topic, partitions=[partition])
+        return OffsetFetchResponse(topics=[topic])
+
+    with altered_broker({"OffsetFetch": offset_fetch}) as bootstrap:
+        groups = groups_of(bootstrap)
+        (told,) = groups.describe(["g"])
+        with pytest.raises(ClusterError, match="group g: TOPIC_AUTHORIZATION_FAILED: "):
+            groups.committed("g")
+    assert (told.state, told.lags) == ("Unknown", [])
+    assert str(told.error).startswith("TOPIC_AUTHORIZATION_FAILED: ")
 
 
 def test_a_group_that_nobody_asked_about_is_passed_over() -> None:

@@ -7,14 +7,14 @@ must fit into a frame.
 Above: groups.py, pipelines/. Below: coordinators.py, protocol/.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
 from kafkaesque.client.cluster_metadata import error_code
 from kafkaesque.client.connection import UnsupportedError
-from kafkaesque.client.coordinators import Answers, Coordinator, Question
+from kafkaesque.client.coordinators import LATER, Answers, Coordinator, Question
 from kafkaesque.errors import DecodeError, ErrorCode
 from kafkaesque.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
@@ -160,7 +160,7 @@ def commit(offsets: Mapping[TopicPartition, int]) -> "Question[dict[TopicPartiti
             min_version=0,
         )
         for name, answer in zip(groups, answers, strict=True):
-            yield name, _outcome(answer)
+            yield name, _outcome(answer, offsets)
 
     return ask
 
@@ -213,15 +213,22 @@ def _commits(answer: OffsetFetchResponse) -> dict[TopicPartition, Commit]:
     }
 
 
-def _outcome(answer: OffsetCommitResponse) -> "dict[TopicPartition, ErrorCode] | ErrorCode":
-    """What all partitions are told concerns the group: it may be a coordinator's "later"."""
+def _outcome(
+    answer: OffsetCommitResponse, places: Iterable[TopicPartition]
+) -> "dict[TopicPartition, ErrorCode] | ErrorCode":
+    """What all partitions are told concerns the group, and so does a coordinator's "later" that
+    some are told: to commit the others twice does no harm."""
     told = {
         TopicPartition(topic.name, each.partition_index): error_code(each.error_code)
         for topic in answer.topics
         for each in topic.partitions
     }
-    errors = set(told.values())
-    return errors.pop() if len(errors) == 1 and ErrorCode.NONE not in errors else told
+    # What a broker passes over it has not committed.
+    codes = {place: told.get(place, ErrorCode.UNKNOWN_SERVER_ERROR) for place in places}
+    errors = set(codes.values())
+    if later := errors & LATER:
+        return min(later)
+    return errors.pop() if len(errors) == 1 and ErrorCode.NONE not in errors else codes
 
 
 def _new_group(coordinator: Coordinator, group: DescribedConsumerGroup) -> Description | ErrorCode:

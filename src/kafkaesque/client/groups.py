@@ -47,6 +47,7 @@ _CURES = {
     ErrorCode.STALE_MEMBER_EPOCH: _STOP_MEMBERS,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "see what there is with `kafkaesque topic list`",
     ErrorCode.GROUP_AUTHORIZATION_FAILED: "connect as a --user who may",
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "connect as a --user who may",
 }
 
 
@@ -150,9 +151,10 @@ class Groups:
     def committed(self, name: str) -> dict[TopicPartition, int]:
         """What the group has committed; nothing if there is no such group."""
         told = self._coordinators.ask_one(name, requests.committed())
-        if isinstance(told, ErrorCode):
-            raise ClusterError(f"group {name}: {_refused(name, told)}")
-        return _offsets(told)
+        offsets = told if isinstance(told, ErrorCode) else _offsets(told)
+        if isinstance(offsets, ErrorCode):
+            raise ClusterError(f"group {name}: {_refused(name, offsets)}")
+        return offsets
 
     def commit(
         self, name: str, offsets: Mapping[TopicPartition, int]
@@ -188,12 +190,13 @@ def _accounts(coordinator: Coordinator, names: Sequence[str]) -> Answers[_Accoun
     described = dict(requests.describe(coordinator, names))
     for name, commits in requests.committed()(coordinator, names):
         description = described.get(name)
+        offsets = commits if isinstance(commits, ErrorCode) else _offsets(commits)
         if isinstance(description, ErrorCode):
             yield name, description
-        elif isinstance(commits, ErrorCode):
-            yield name, commits
+        elif isinstance(offsets, ErrorCode):
+            yield name, offsets
         elif description is not None:
-            yield name, _Account(name, description, _offsets(commits))
+            yield name, _Account(name, description, offsets)
 
 
 def _existing(account: _Account) -> _Account | Status:
@@ -229,8 +232,14 @@ def _group(account: "_Account | Status", marks: Mapping[TopicPartition, Watermar
     )
 
 
-def _offsets(commits: Mapping[TopicPartition, requests.Commit]) -> dict[TopicPartition, int]:
-    """Without those that have no commit: their offset is negative."""
+def _offsets(
+    commits: Mapping[TopicPartition, requests.Commit],
+) -> dict[TopicPartition, int] | ErrorCode:
+    """Without those that have no commit: their offset is negative. Or why one is not told: without
+    it, the others are not what the group has committed."""
+    for each in commits.values():
+        if each.error:
+            return each.error
     return {place: each.offset for place, each in commits.items() if each.offset >= 0}
 
 
