@@ -11,12 +11,18 @@ Above: groups.py, group_requests.py, pipelines/sink/ledger.py. Below: wire.py.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from kafkaesque.client.cluster_metadata import error_code
-from kafkaesque.client.connection import Address, ClusterError, Connection, UnansweredError
+from kafkaesque.client.connection import (
+    Address,
+    ClusterError,
+    Connection,
+    UnansweredError,
+    shared,
+)
 from kafkaesque.client.wire import Wire
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.find_coordinator import (
@@ -25,7 +31,6 @@ from kafkaesque.protocol.messages.find_coordinator import (
 )
 
 A = TypeVar("A")
-T = TypeVar("T")
 
 # The last with one key a request: from the first Kafka with groups to 4.3 all know one of these.
 _FIND_COORDINATOR: Final = 3
@@ -115,7 +120,7 @@ class Coordinators:
             else:
                 node = found.node_id, Address(found.host, found.port)
                 nodes.setdefault(node, []).append(name)
-        for ((node_id, address), names), share_s in _shared(deadline_s, nodes.items()):
+        for ((node_id, address), names), share_s in shared(deadline_s, nodes.items()):
             answers: dict[str, A | ErrorCode] = {}
             # A broker that passes over a group has not done what it was asked.
             missing: ErrorCode | ClusterError = ErrorCode.UNKNOWN_SERVER_ERROR
@@ -133,7 +138,7 @@ class Coordinators:
         requests = [FindCoordinatorRequest(key=name) for name in groups]
         first = self._answered_last
         brokers = sorted(self.connection.brokers, key=lambda broker: broker != first)
-        for broker, share_s in _shared(deadline_s, brokers):
+        for broker, share_s in shared(deadline_s, brokers):
             try:
                 with Wire(broker, self.connection, share_s) as wire:
                     answers = wire.ask_each(
@@ -147,13 +152,6 @@ class Coordinators:
                 return responses
         assert failure is not None
         raise failure
-
-
-def _shared(deadline_s: float, items: Collection[T]) -> Iterator[tuple[T, float]]:
-    """Each with a deadline of its own: what is left is shared by those that are still to come."""
-    for count, item in zip(range(len(items), 0, -1), items, strict=True):
-        now_s = time.monotonic()
-        yield item, now_s + (deadline_s - now_s) / count
 
 
 def _is_later(answer: object) -> bool:
