@@ -26,10 +26,10 @@ def commits(bootstrap: str, group: str) -> dict[TopicPartition, Commit]:
 
 
 def delete(bootstrap: str, group: str) -> None:
-    _ask(bootstrap, group, group_requests.delete)
+    _ask(bootstrap, group, group_requests.delete())
 
 
 def _ask(bootstrap: str, group: str, question: Question[A]) -> A:
-    answer = Coordinators(connection_of(bootstrap)).ask([group], question)[group]
+    answer = Coordinators(connection_of(bootstrap)).ask_one(group, question)
     assert not isinstance(answer, ErrorCode), answer.name
     return answer

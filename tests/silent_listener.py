@@ -1,10 +1,12 @@
-"""Brokers that hang: one that says nothing at all, and one that says it a byte at a time."""
+"""Brokers that hang: one that says nothing at all, one that says it a byte at a time, and one that
+nobody gets through to.
+"""
 
 import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 
 class SilentListener:
@@ -65,3 +67,18 @@ def trickling_listener(seconds: float) -> Iterator[str]:
     finally:
         thread.join()
         listener.close()
+
+
+@contextmanager
+def unreachable_listener() -> Iterator[int]:
+    """Its port at 127.0.0.1. More have called than it has room for, so that Linux drops the packets
+    of whoever connects."""
+    with ExitStack() as stack:
+        listener = stack.enter_context(socket.socket())
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        for _ in range(4):
+            caller = stack.enter_context(socket.socket())
+            caller.setblocking(False)
+            caller.connect_ex(listener.getsockname())
+        yield listener.getsockname()[1]

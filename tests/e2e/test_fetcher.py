@@ -19,6 +19,7 @@ from kafkaesque.broker import fetch_sessions
 from kafkaesque.broker.config import BrokerConfig, Listener
 from kafkaesque.client.connection import Address, ClusterError, Connection
 from kafkaesque.client.fetch import EARLIEST, LATEST, Fetched, Fetcher
+from kafkaesque.client.link import Link
 from kafkaesque.embedded.thread import BrokerThread
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.records.record import Record
@@ -434,3 +435,9 @@ def test_a_cluster_that_is_not_there_is_waited_for_but_not_asked_for_ever(tmp_pa
                     await fetcher.fetch()
 
     asyncio.run(scene())
+
+
+def test_a_broker_of_an_impossible_name_is_a_trouble_of_the_cluster() -> None:
+    expected = r"nothing answers at a\.\.b:9092 \(no host can have that name\)"
+    with pytest.raises(ClusterError, match=expected):
+        asyncio.run(Link.open(Address("a..b", 9092), Connection()))

@@ -2,18 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from socket import AF_INET, SOCK_STREAM
 from typing import Any
 
 import pytest
 from tests import foreign, group_state
 from tests.altered_broker import Handle, altered_broker, handle_of
 from tests.commands import Commands
-from tests.silent_listener import silent_listener, trickling_listener
+from tests.silent_listener import silent_listener, trickling_listener, unreachable_listener
 from tests.switched_proxy import SwitchedProxy
 
 from kafkaesque.broker.apis import Context
 from kafkaesque.client.admin import Admin
-from kafkaesque.client.connection import Connection, UnansweredError
+from kafkaesque.client.connection import Address, Connection, UnansweredError, connect
 from kafkaesque.client.coordinators import Coordinators
 from kafkaesque.client.group_requests import committed, delete, describe
 from kafkaesque.client.groups import Groups
@@ -115,6 +116,26 @@ def test_coordinators_of_which_none_is_there_are_one_complaint(address: str, rea
         coordinators(bootstrap, timeout_s=0.5).ask(["g", "h"], committed())
 
 
+def test_an_address_of_a_host_that_cannot_be_reached_leaves_time_for_its_others(
+    kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ports: list[int] = []
+
+    def getaddrinfo(*_: object, **__: object) -> list[Any]:
+        return [(AF_INET, SOCK_STREAM, 0, "", ("127.0.0.1", port)) for port in ports]
+
+    monkeypatch.setattr("socket.getaddrinfo", getaddrinfo)
+    with unreachable_listener() as unreachable:
+        ports = [unreachable, connection_of(kafka.bootstrap_servers).brokers[0].port]
+        connect(Address("host", 9092), timeout_s=1).close()
+        ports = [unreachable, unreachable]
+        with pytest.raises(TimeoutError):
+            connect(Address("host", 9092), timeout_s=0.4)
+        ports = []
+        with pytest.raises(OSError, match="it has no address"):
+            connect(Address("host", 9092), timeout_s=0.4)
+
+
 def test_an_answer_that_trickles_in_is_late() -> None:
     with (
         trickling_listener(seconds=3) as bootstrap,
@@ -159,7 +180,7 @@ def test_a_hundred_groups_go_in_a_request() -> None:
     with altered_broker({name: recorded(name, field) for name, field in fields.items()}) as broker:
         asked = coordinators(broker, timeout_s=10)
         assert list(asked.ask(names, describe)) == names
-        told = asked.ask(names, delete)
+        told = asked.ask(names, delete())
     assert set(told.values()) == {ErrorCode.GROUP_ID_NOT_FOUND}
     assert sizes == {name: [100, 100, 50] for name in fields}
 
@@ -174,7 +195,7 @@ def test_requests_that_are_large_wait_for_answers_that_are_large() -> None:
     with altered_broker({"DeleteGroups": delete_groups}) as bootstrap:
         patient = connection(bootstrap, timeout_s=20)
         with Wire(patient.brokers[0], patient) as wire:
-            assert len(wire.ask_each(requests, DeleteGroupsResponse, 2)) == len(requests)
+            assert len([*wire.ask_each(requests, DeleteGroupsResponse, 2)]) == len(requests)
 
 
 def test_a_coordinator_that_is_not_available_is_asked_more_and_more_seldom(kafka: Kafka) -> None:

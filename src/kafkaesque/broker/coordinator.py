@@ -280,17 +280,18 @@ class Coordinator:
 
     async def delete_offsets(
         self, group_id: str, partitions: Iterable[TopicPartition]
-    ) -> set[TopicPartition]:
+    ) -> dict[TopicPartition, ErrorCode]:
         """Delete offsets; returns when that is durable. Raises if not: they are still there. Those
-        of topics that the group reads by then are kept, and told.
+        that the group has come to need by then are kept: these, and why.
         """
-        kept: set[TopicPartition] = set()
+        kept: dict[TopicPartition, ErrorCode] = {}
 
         def is_doomed(name: TopicPartition) -> bool:
             group = self.table.group(group_id)
-            if group is not None and group.is_subscribed_to(name.topic):
-                kept.add(name)
-            return name not in kept and self.table.offsets.is_known(group_id, name)
+            error = ErrorCode.NONE if group is None else group.offset_delete_error(name.topic)
+            if error:
+                kept[name] = error
+            return not error and self.table.offsets.is_known(group_id, name)
 
         await _all_done(await self._delete_in_slices(group_id, set(partitions), is_doomed))
         self._drop_if_nothing_is_left(group_id)

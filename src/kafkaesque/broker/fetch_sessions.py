@@ -73,8 +73,10 @@ class Session:
         """The partitions that it keeps, or is about to."""
         return len(self.wanted) + (sum(self.coming.values()) if self.coming else 0)
 
-    def let_in(self, request: FetchRequest) -> None:
-        self.coming[request.session_epoch] = count_partitions(request)
+    def let_in(self, request: FetchRequest) -> int:
+        """How many partitions are coming with it."""
+        count = self.coming[request.session_epoch] = count_partitions(request)
+        return count
 
     def take(self, request: FetchRequest) -> None:
         """Take over what the request says."""
@@ -130,6 +132,8 @@ class FetchSessions:
         self._clock = clock
         self._max_partitions = max_partitions
         self._sessions: dict[int, Session] = {}
+        self._most = 0
+        """No more partitions than these are kept. To count them takes a look at every session."""
         self._ended: list[Session] = []
         """Those that still had requests to take over when they ended."""
 
@@ -143,14 +147,14 @@ class FetchSessions:
             if request.session_epoch == _FINAL or not self._make_room(request, slots=1):
                 return Session()
             session = self._new(owner)
-            session.let_in(request)
+            self._most += session.let_in(request)
             return session
         session = self._known(request, owner)
         session.used_ms = self._clock()
         if request.topics and not self._make_room(request):
             self._end(session.id, owner)
             raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
-        session.let_in(request)
+        self._most += session.let_in(request)
         session.epoch = 1 if session.epoch == _MAX_EPOCH else session.epoch + 1
         session.incremental = True
         return session
@@ -160,14 +164,17 @@ class FetchSessions:
         if session is not None and session.owner == owner:
             del self._sessions[session_id]
             if session.coming:
-                self._ended.append(session)
+                self._ended = [*self._unfinished(), session]
 
     def _make_room(self, request: FetchRequest, slots: int = 0) -> bool:
         """Whether there is room for a request, and for as many sessions more. If need be, those
         that were silent for long give way to it, the longest first; if that is not enough, none.
         """
         slots += len(self._sessions) - self._slots
-        partitions = self._kept() + count_partitions(request) - self._max_partitions
+        room = self._max_partitions - count_partitions(request)
+        if self._most > room:
+            self._most = self._kept()
+        partitions = self._most - room
         evicted, silent = [], self._silent()
         while slots > 0 or partitions > 0:
             session = next(silent, None)
@@ -180,9 +187,12 @@ class FetchSessions:
         return True
 
     def _kept(self) -> int:
-        self._ended = [session for session in self._ended if session.coming]
+        self._ended = self._unfinished()
         kept = sum(session.size for session in self._sessions.values())
         return kept + sum(session.size for session in self._ended)
+
+    def _unfinished(self) -> list[Session]:
+        return [session for session in self._ended if session.coming]
 
     def _silent(self) -> Iterator[Session]:
         """Sessions that may be evicted. Not while requests are on their way into them: that would

@@ -8,15 +8,20 @@ Above: admin.py, groups.py, link.py, cli/, console/.
 """
 
 import socket
+import time
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from ssl import SSLContext
 
+T = TypeVar("T")
+
 DEFAULT_PORT = 9092
 CLIENT_ID = "kafkaesque"
+IMPOSSIBLE_HOST = "no host can have that name"
 
 
 class ClusterError(Exception):
@@ -127,8 +132,35 @@ class Connection:
 
 
 def connect(broker: Address, timeout_s: float) -> socket.socket:
-    """Raises OSError, and that alone."""
+    """To whichever of the host's addresses answers. Raises OSError, and that alone."""
+    deadline_s = time.monotonic() + timeout_s
+    failure: OSError | None = None
     try:
-        return socket.create_connection(broker, timeout_s)
+        found = socket.getaddrinfo(*broker, type=socket.SOCK_STREAM)
     except UnicodeError:  # A label that is empty, or of more than 63 characters.
-        raise OSError("no host can have that name") from None
+        raise OSError(IMPOSSIBLE_HOST) from None
+    # Packets to an address may be dropped: `socket.create_connection` gives each the whole time.
+    for (family, kind, protocol, _, address), share_s in shared(deadline_s, found):
+        try:
+            return _connect(socket.socket(family, kind, protocol), address, share_s)
+        except OSError as error:
+            failure = error
+    raise failure or OSError("it has no address")
+
+
+def _connect(plain: socket.socket, address: Any, deadline_s: float) -> socket.socket:
+    try:
+        # Zero would not wait at all.
+        plain.settimeout(max(deadline_s - time.monotonic(), 0.001))
+        plain.connect(address)
+    except BaseException:
+        plain.close()
+        raise
+    return plain
+
+
+def shared(deadline_s: float, items: Collection[T]) -> Iterator[tuple[T, float]]:
+    """Each with a deadline of its own: what is left is shared by those that are still to come."""
+    for count, item in zip(range(len(items), 0, -1), items, strict=True):
+        now_s = time.monotonic()
+        yield item, now_s + (deadline_s - now_s) / count

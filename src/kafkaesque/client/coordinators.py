@@ -11,12 +11,18 @@ Above: groups.py, group_requests.py, pipelines/sink/ledger.py. Below: wire.py.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from kafkaesque.client.cluster_metadata import error_code
-from kafkaesque.client.connection import Address, Connection, UnansweredError
+from kafkaesque.client.connection import (
+    Address,
+    ClusterError,
+    Connection,
+    UnansweredError,
+    shared,
+)
 from kafkaesque.client.wire import Wire
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.find_coordinator import (
@@ -25,13 +31,12 @@ from kafkaesque.protocol.messages.find_coordinator import (
 )
 
 A = TypeVar("A")
-T = TypeVar("T")
 
 # The last with one key a request: from the first Kafka with groups to 4.3 all know one of these.
 _FIND_COORDINATOR: Final = 3
 _MIN_PAUSE_S: Final = 0.05
 _MAX_PAUSE_S: Final = 1.0
-_LATER: Final = {
+LATER: Final = {
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_COORDINATOR,
@@ -43,8 +48,11 @@ class Coordinator(NamedTuple):
     wire: Wire
 
 
-Question: TypeAlias = Callable[[Coordinator, Sequence[str]], dict[str, A | ErrorCode]]
-"""What to ask a coordinator about those groups of its own, and what it says of each."""
+Answers: TypeAlias = Iterator[tuple[str, A | ErrorCode]]
+"""What a coordinator says of each group, as it comes."""
+
+Question: TypeAlias = Callable[[Coordinator, Sequence[str]], Answers[A]]
+"""What to ask a coordinator about those groups of its own."""
 
 
 @dataclass(slots=True)
@@ -55,62 +63,74 @@ class Coordinators:
     # Of the brokers that are named, who is asked first. Whichever thread sets it last is right.
     _answered_last: Address | None = field(default=None, init=False, repr=False, compare=False)
 
-    def ask(self, groups: Iterable[str], question: Question[A]) -> dict[str, A | ErrorCode]:
-        """The answer about each group, or why there is none.
+    def ask_one(self, group: str, question: Question[A]) -> A | ErrorCode:
+        """The answer about a group. Raises ClusterError, if there is none."""
+        answer = self.ask([group], question)[group]
+        if isinstance(answer, ClusterError):
+            raise answer
+        return answer
+
+    def ask(
+        self, groups: Iterable[str], question: Question[A]
+    ) -> dict[str, A | ErrorCode | ClusterError]:
+        """The answer about each group, or why there is none: a ClusterError, if its coordinator
+        does not answer, or not this question.
 
         Raises ClusterError, if nobody has answered anything.
         """
-        names = list(dict.fromkeys(groups))
-        answers: dict[str, A | ErrorCode] = {}
-        failure: UnansweredError | None = None
-        left = names
+        answers: dict[str, A | ErrorCode | ClusterError] = {}
+        left = names = list(dict.fromkeys(groups))
         deadline_s = time.monotonic() + self.connection.timeout_s
         pause_s = _MIN_PAUSE_S
         while left:
-            try:
-                replies, unanswered = self._ask(left, question, deadline_s)
-            except UnansweredError as error:
-                if not answers:
-                    raise failure or error from None
-            else:
-                answers |= replies
-                failure = failure or unanswered
-            left = [name for name in left if name not in answers or _is_later(answers[name])]
+            for name, answer in self._ask(left, question, deadline_s, may_raise=not answers):
+                # What was answered once says more than that there is no answer now.
+                if name not in answers or not isinstance(answer, UnansweredError):
+                    answers[name] = answer
+            left = [name for name in left if _is_later(answers[name])]
             left_s = deadline_s - time.monotonic()
             if left_s < _MIN_PAUSE_S:
                 break
             time.sleep(min(pause_s, left_s / 2) if left else 0.0)
             pause_s = min(2 * pause_s, _MAX_PAUSE_S)
-        if failure is not None and not answers:
-            raise failure
-        return {name: answers.get(name, ErrorCode.COORDINATOR_NOT_AVAILABLE) for name in names}
+        failures = [answer for answer in answers.values() if isinstance(answer, ClusterError)]
+        if failures and len(failures) == len(answers):
+            raise failures[0]
+        return {name: answers[name] for name in names}
 
     def _ask(
-        self, groups: Sequence[str], question: Question[A], deadline_s: float
-    ) -> tuple[dict[str, A | ErrorCode], UnansweredError | None]:
-        """Without the groups whose coordinators do not answer, and why the first of these does not.
+        self, groups: Sequence[str], question: Question[A], deadline_s: float, *, may_raise: bool
+    ) -> Iterator[tuple[str, A | ErrorCode | ClusterError]]:
+        """An answer for each of the groups.
 
-        Raises ClusterError, if nobody says who the coordinators are.
+        Raises ClusterError, if it may, when nobody says who the coordinators are. Who has been told
+        once knows that there is a cluster: it may come back.
         """
-        answers: dict[str, A | ErrorCode] = {}
-        failure: UnansweredError | None = None
+        try:
+            coordinators = self._find(groups, deadline_s)
+        except ClusterError as error:
+            if may_raise:
+                raise
+            yield from ((name, error) for name in groups)
+            return
         nodes: dict[tuple[int, Address], list[str]] = {}
-        for name, found in self._find(groups, deadline_s).items():
+        for name, found in coordinators.items():
             if found.error_code:
-                answers[name] = error_code(found.error_code)
+                yield name, error_code(found.error_code)
             else:
                 node = found.node_id, Address(found.host, found.port)
                 nodes.setdefault(node, []).append(name)
-        for ((node_id, address), names), share_s in _shared(deadline_s, nodes.items()):
+        for ((node_id, address), names), share_s in shared(deadline_s, nodes.items()):
+            answers: dict[str, A | ErrorCode] = {}
+            # A broker that passes over a group has not done what it was asked.
+            missing: ErrorCode | ClusterError = ErrorCode.UNKNOWN_SERVER_ERROR
             try:
                 with Wire(address, self.connection, share_s) as wire:
-                    replies = question(Coordinator(node_id, wire), names)
-            except UnansweredError as error:
-                failure = failure or error
-                continue
-            # A broker that passes over a group has not done what it was asked.
-            answers |= {name: replies.get(name, ErrorCode.UNKNOWN_SERVER_ERROR) for name in names}
-        return answers, failure
+                    # What comes before it goes wrong is kept.
+                    answers.update(question(Coordinator(node_id, wire), names))
+            except ClusterError as error:
+                missing = error
+            yield from ((name, answers.get(name, missing)) for name in names)
 
     def _find(self, groups: Sequence[str], deadline_s: float) -> dict[str, FindCoordinatorResponse]:
         """From whichever of the brokers that the user has named answers."""
@@ -118,27 +138,23 @@ class Coordinators:
         requests = [FindCoordinatorRequest(key=name) for name in groups]
         first = self._answered_last
         brokers = sorted(self.connection.brokers, key=lambda broker: broker != first)
-        for broker, share_s in _shared(deadline_s, brokers):
+        for broker, share_s in shared(deadline_s, brokers):
             try:
                 with Wire(broker, self.connection, share_s) as wire:
-                    responses = wire.ask_each(
+                    answers = wire.ask_each(
                         requests, FindCoordinatorResponse, _FIND_COORDINATOR, min_version=0
                     )
+                    responses = dict(zip(groups, answers, strict=True))
             except UnansweredError as error:
                 failure = failure or error
             else:
                 self._answered_last = broker
-                return dict(zip(groups, responses, strict=True))
+                return responses
         assert failure is not None
         raise failure
 
 
-def _shared(deadline_s: float, items: Collection[T]) -> Iterator[tuple[T, float]]:
-    """Each with a deadline of its own: what is left is shared by those that are still to come."""
-    for count, item in zip(range(len(items), 0, -1), items, strict=True):
-        now_s = time.monotonic()
-        yield item, now_s + (deadline_s - now_s) / count
-
-
 def _is_later(answer: object) -> bool:
-    return isinstance(answer, ErrorCode) and answer in _LATER
+    if isinstance(answer, ErrorCode):
+        return answer in LATER
+    return isinstance(answer, UnansweredError)

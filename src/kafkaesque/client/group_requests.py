@@ -1,28 +1,31 @@
 """What the coordinator of a group can be asked: members, commits, to commit, to delete the group.
 
-Each is a question for `Coordinators.ask`. Versions are those that every Kafka since 0.11 has a part
-of, with one group a request where later ones have many. Where all have many, it is a hundred: a
-broker bounds what it takes in one request, and an answer must fit into a frame.
+Each is a question for `Coordinators.ask`, and yields the answers as they come. Versions are those
+that every Kafka since 0.11 has a part of, with one group a request where later ones have many.
+Where all have many, it is a hundred: a broker bounds what it takes in one request, and an answer
+must fit into a frame.
 Above: groups.py, pipelines/. Below: coordinators.py, protocol/.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
 from kafkaesque.client.cluster_metadata import error_code
 from kafkaesque.client.connection import UnsupportedError
-from kafkaesque.client.coordinators import Coordinator, Question
+from kafkaesque.client.coordinators import LATER, Answers, Coordinator, Question
 from kafkaesque.errors import DecodeError, ErrorCode
 from kafkaesque.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
     ConsumerGroupMember,
+    DescribedConsumerGroup,
 )
 from kafkaesque.protocol.messages.consumer_protocol import assigned_partitions
 from kafkaesque.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from kafkaesque.protocol.messages.describe_groups import (
+    DescribedGroup,
     DescribedGroupMember,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
@@ -74,62 +77,40 @@ class Commit:
     error: ErrorCode
 
 
-def describe(
-    coordinator: Coordinator, groups: Sequence[str]
-) -> "dict[str, Description | ErrorCode]":
+def describe(coordinator: Coordinator, groups: Sequence[str]) -> "Answers[Description]":
     """Both protocols: who is not of KIP-848's is of the classic one."""
-    found = _describe_new(coordinator, groups)
-    others = [name for name in groups if name not in found]
-    return found | _describe_classic(coordinator, others)
+    new = set()
+    for name, answer in _describe_new(coordinator, groups):
+        new.add(name)
+        yield name, answer
+    yield from _describe_classic(coordinator, [name for name in groups if name not in new])
 
 
-def _describe_new(
-    coordinator: Coordinator, groups: Sequence[str]
-) -> "dict[str, Description | ErrorCode]":
+def _describe_new(coordinator: Coordinator, groups: Sequence[str]) -> "Answers[Description]":
     """Without the groups that are none of KIP-848's."""
     requests = [ConsumerGroupDescribeRequest(group_ids=some) for some in _hundreds(groups)]
+    answers = coordinator.wire.ask_each(
+        requests, ConsumerGroupDescribeResponse, _CONSUMER_GROUP_DESCRIBE
+    )
     try:
-        answers = coordinator.wire.ask_each(
-            requests, ConsumerGroupDescribeResponse, _CONSUMER_GROUP_DESCRIBE
-        )
+        for answer in answers:
+            for each in answer.groups:
+                if each.error_code not in _NOT_NEW:
+                    yield each.group_id, _new_group(coordinator, each)
     except UnsupportedError:  # The broker has no such groups.
-        return {}
-    return {
-        each.group_id: error_code(each.error_code)
-        if each.error_code
-        else Description(
-            each.group_state,
-            coordinator.node_id,
-            each.assignor_name,
-            [_new_member(member) for member in each.members],
-        )
-        for answer in answers
-        for each in answer.groups
-        if each.error_code not in _NOT_NEW
-    }
+        return
 
 
-def _describe_classic(
-    coordinator: Coordinator, groups: Sequence[str]
-) -> "dict[str, Description | ErrorCode]":
+def _describe_classic(coordinator: Coordinator, groups: Sequence[str]) -> "Answers[Description]":
     answers = coordinator.wire.ask_each(
         [DescribeGroupsRequest(groups=some) for some in _hundreds(groups)],
         DescribeGroupsResponse,
         _DESCRIBE_GROUPS,
         min_version=0,
     )
-    return {
-        each.group_id: error_code(each.error_code)
-        if each.error_code
-        else Description(
-            each.group_state,
-            coordinator.node_id,
-            each.protocol_data,
-            [_classic_member(member) for member in each.members],
-        )
-        for answer in answers
-        for each in answer.groups
-    }
+    for answer in answers:
+        for each in answer.groups:
+            yield each.group_id, _classic_group(coordinator, each)
 
 
 def committed(*, stable: bool = False) -> "Question[dict[TopicPartition, Commit]]":
@@ -138,7 +119,7 @@ def committed(*, stable: bool = False) -> "Question[dict[TopicPartition, Commit]
 
     def ask(
         coordinator: Coordinator, groups: Sequence[str]
-    ) -> "dict[str, dict[TopicPartition, Commit] | ErrorCode]":
+    ) -> "Answers[dict[TopicPartition, Commit]]":
         answers = coordinator.wire.ask_each(
             [
                 OffsetFetchRequest(group_id=name, topics=None, require_stable=stable)
@@ -148,10 +129,8 @@ def committed(*, stable: bool = False) -> "Question[dict[TopicPartition, Commit]
             _OFFSET_FETCH,
             min_version=_OFFSET_FETCH if stable else _ALL_TOPICS_SINCE,
         )
-        return {
-            name: error_code(answer.error_code) if answer.error_code else _commits(answer)
-            for name, answer in zip(groups, answers, strict=True)
-        }
+        for name, answer in zip(groups, answers, strict=True):
+            yield name, error_code(answer.error_code) if answer.error_code else _commits(answer)
 
     return ask
 
@@ -161,7 +140,7 @@ def commit(offsets: Mapping[TopicPartition, int]) -> "Question[dict[TopicPartiti
 
     def ask(
         coordinator: Coordinator, groups: Sequence[str]
-    ) -> "dict[str, dict[TopicPartition, ErrorCode] | ErrorCode]":
+    ) -> "Answers[dict[TopicPartition, ErrorCode]]":
         topics = [
             OffsetCommitRequestTopic(
                 name=topic,
@@ -180,23 +159,41 @@ def commit(offsets: Mapping[TopicPartition, int]) -> "Question[dict[TopicPartiti
             _OFFSET_COMMIT,
             min_version=0,
         )
-        return {name: _outcome(answer) for name, answer in zip(groups, answers, strict=True)}
+        for name, answer in zip(groups, answers, strict=True):
+            yield name, _outcome(answer, offsets)
 
     return ask
 
 
-def delete(coordinator: Coordinator, groups: Sequence[str]) -> "dict[str, ErrorCode | None]":
-    answers = coordinator.wire.ask_each(
-        [DeleteGroupsRequest(groups_names=some) for some in _hundreds(groups)],
-        DeleteGroupsResponse,
-        _DELETE_GROUPS,
-        min_version=0,
-    )
-    return {
-        each.group_id: error_code(each.error_code) if each.error_code else None
-        for answer in answers
-        for each in answer.results
-    }
+def delete() -> "Question[None]":
+    """Of a group that was asked for before, without an answer, GROUP_ID_NOT_FOUND says that it is
+    done."""
+    doubtful: set[str] = set()
+
+    def ask(coordinator: Coordinator, groups: Sequence[str]) -> "Answers[None]":
+        sent: set[str] = set()
+
+        def requests() -> Iterator[DeleteGroupsRequest]:
+            for some in _hundreds(groups):
+                sent.update(some)
+                yield DeleteGroupsRequest(groups_names=some)
+
+        answers = coordinator.wire.ask_each(
+            requests(), DeleteGroupsResponse, _DELETE_GROUPS, min_version=0
+        )
+        try:
+            for answer in answers:
+                for each in answer.results:
+                    sent.discard(each.group_id)
+                    code = error_code(each.error_code)
+                    is_done = code is ErrorCode.NONE or (
+                        code is ErrorCode.GROUP_ID_NOT_FOUND and each.group_id in doubtful
+                    )
+                    yield each.group_id, None if is_done else code
+        finally:
+            doubtful.update(sent)
+
+    return ask
 
 
 def _hundreds(groups: Sequence[str]) -> list[list[str]]:
@@ -216,15 +213,36 @@ def _commits(answer: OffsetFetchResponse) -> dict[TopicPartition, Commit]:
     }
 
 
-def _outcome(answer: OffsetCommitResponse) -> "dict[TopicPartition, ErrorCode] | ErrorCode":
-    """What all partitions are told concerns the group: it may be a coordinator's "later"."""
+def _outcome(
+    answer: OffsetCommitResponse, places: Iterable[TopicPartition]
+) -> "dict[TopicPartition, ErrorCode] | ErrorCode":
+    """What all partitions are told concerns the group, and so does a coordinator's "later" that
+    some are told: to commit the others twice does no harm."""
     told = {
         TopicPartition(topic.name, each.partition_index): error_code(each.error_code)
         for topic in answer.topics
         for each in topic.partitions
     }
-    errors = set(told.values())
-    return errors.pop() if len(errors) == 1 and ErrorCode.NONE not in errors else told
+    # What a broker passes over it has not committed.
+    codes = {place: told.get(place, ErrorCode.UNKNOWN_SERVER_ERROR) for place in places}
+    errors = set(codes.values())
+    if later := errors & LATER:
+        return min(later)
+    return errors.pop() if len(errors) == 1 and ErrorCode.NONE not in errors else codes
+
+
+def _new_group(coordinator: Coordinator, group: DescribedConsumerGroup) -> Description | ErrorCode:
+    if group.error_code:
+        return error_code(group.error_code)
+    members = [_new_member(member) for member in group.members]
+    return Description(group.group_state, coordinator.node_id, group.assignor_name, members)
+
+
+def _classic_group(coordinator: Coordinator, group: DescribedGroup) -> Description | ErrorCode:
+    if group.error_code:
+        return error_code(group.error_code)
+    members = [_classic_member(member) for member in group.members]
+    return Description(group.group_state, coordinator.node_id, group.protocol_data, members)
 
 
 def _new_member(member: ConsumerGroupMember) -> Member:

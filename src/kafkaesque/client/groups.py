@@ -23,8 +23,8 @@ from kafkaesque.client.answers import (
     started,
     words_of,
 )
-from kafkaesque.client.connection import ClusterError
-from kafkaesque.client.coordinators import Coordinator, Coordinators
+from kafkaesque.client.connection import ClusterError, UnansweredError, UnsupportedError
+from kafkaesque.client.coordinators import Answers, Coordinator, Coordinators
 from kafkaesque.client.group_requests import Description, Member
 from kafkaesque.errors import ErrorCode
 from kafkaesque.types import TopicPartition
@@ -47,6 +47,7 @@ _CURES = {
     ErrorCode.STALE_MEMBER_EPOCH: _STOP_MEMBERS,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "see what there is with `kafkaesque topic list`",
     ErrorCode.GROUP_AUTHORIZATION_FAILED: "connect as a --user who may",
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "connect as a --user who may",
 }
 
 
@@ -149,10 +150,11 @@ class Groups:
 
     def committed(self, name: str) -> dict[TopicPartition, int]:
         """What the group has committed; nothing if there is no such group."""
-        told = self._coordinators.ask([name], requests.committed())[name]
-        if isinstance(told, ErrorCode):
-            raise ClusterError(f"group {name}: {_refused(name, told)}")
-        return _offsets(told)
+        told = self._coordinators.ask_one(name, requests.committed())
+        offsets = told if isinstance(told, ErrorCode) else _offsets(told)
+        if isinstance(offsets, ErrorCode):
+            raise ClusterError(f"group {name}: {_refused(name, offsets)}")
+        return offsets
 
     def commit(
         self, name: str, offsets: Mapping[TopicPartition, int]
@@ -161,13 +163,13 @@ class Groups:
         return commit(self._coordinators, name, offsets)
 
     def delete(self, names: Iterable[str]) -> builtins.list[Status]:
-        told = self._coordinators.ask(names, requests.delete)
+        told = self._coordinators.ask(names, requests.delete())
         return [_refused(name, code or ErrorCode.NONE) for name, code in told.items()]
 
     def _accounts(self, names: builtins.list[str]) -> "builtins.list[_Account | Status]":
         told = self._coordinators.ask(names, _accounts)
         return [
-            _refused(name, account) if isinstance(account, ErrorCode) else _existing(account)
+            _existing(account) if isinstance(account, _Account) else _refused(name, account)
             for name, account in told.items()
         ]
 
@@ -178,25 +180,23 @@ def commit(
     """Commit in a group's place, without an Admin. Raises ClusterError."""
     if not offsets:
         return {}
-    told = coordinators.ask([name], requests.commit(offsets))[name]
+    told = coordinators.ask_one(name, requests.commit(offsets))
     if isinstance(told, ErrorCode):
         return dict.fromkeys(offsets, _refused(name, told))
     return {place: _refused(name, code) for place, code in told.items()}
 
 
-def _accounts(coordinator: Coordinator, names: Sequence[str]) -> "dict[str, _Account | ErrorCode]":
-    described = requests.describe(coordinator, names)
-    committed = requests.committed()(coordinator, names)
-    accounts: dict[str, _Account | ErrorCode] = {}
-    for name, description in described.items():
-        commits = committed[name]
+def _accounts(coordinator: Coordinator, names: Sequence[str]) -> Answers[_Account]:
+    described = dict(requests.describe(coordinator, names))
+    for name, commits in requests.committed()(coordinator, names):
+        description = described.get(name)
+        offsets = commits if isinstance(commits, ErrorCode) else _offsets(commits)
         if isinstance(description, ErrorCode):
-            accounts[name] = description
-        elif isinstance(commits, ErrorCode):
-            accounts[name] = commits
-        else:
-            accounts[name] = _Account(name, description, _offsets(commits))
-    return accounts
+            yield name, description
+        elif isinstance(offsets, ErrorCode):
+            yield name, offsets
+        elif description is not None:
+            yield name, _Account(name, description, offsets)
 
 
 def _existing(account: _Account) -> _Account | Status:
@@ -232,8 +232,14 @@ def _group(account: "_Account | Status", marks: Mapping[TopicPartition, Watermar
     )
 
 
-def _offsets(commits: Mapping[TopicPartition, requests.Commit]) -> dict[TopicPartition, int]:
-    """Without those that have no commit: their offset is negative."""
+def _offsets(
+    commits: Mapping[TopicPartition, requests.Commit],
+) -> dict[TopicPartition, int] | ErrorCode:
+    """Without those that have no commit: their offset is negative. Or why one is not told: without
+    it, the others are not what the group has committed."""
+    for each in commits.values():
+        if each.error:
+            return each.error
     return {place: each.offset for place, each in commits.items() if each.offset >= 0}
 
 
@@ -241,10 +247,21 @@ def _state(state: ConsumerGroupState) -> str:
     return _STATES.get(state, state.name.capitalize())
 
 
-def _refused(name: str, code: ErrorCode) -> Status:
-    if code is ErrorCode.NONE:
+def _refused(name: str, reason: ErrorCode | ClusterError) -> Status:
+    if isinstance(reason, ClusterError):
+        return Status(name, _code(reason), str(reason))
+    if reason is ErrorCode.NONE:
         return Status(name)
-    return _status(name, code, words_of(KafkaError(code)))
+    return _status(name, reason, words_of(KafkaError(reason)))
+
+
+def _code(failure: ClusterError) -> ErrorCode:
+    """The code of Kafka's that comes nearest."""
+    if isinstance(failure, UnansweredError):
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if isinstance(failure, UnsupportedError):
+        return ErrorCode.UNSUPPORTED_VERSION
+    return ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def _status(name: str, code: ErrorCode, message: str) -> Status:

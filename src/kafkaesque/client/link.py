@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar
 
 from kafkaesque.client.connection import (
     CLIENT_ID,
+    IMPOSSIBLE_HOST,
     Address,
     ClusterError,
     Connection,
@@ -139,9 +140,10 @@ class Link:
                 f"there is no TLS with {self.broker} ({error.reason or error}): "
                 "see that it listens with TLS"
             ) from None
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
+            reason = (error.strerror or error) if isinstance(error, OSError) else IMPOSSIBLE_HOST
             raise ClusterError(
-                f"nothing answers at {self.broker} ({error.strerror or error}): see that a broker "
+                f"nothing answers at {self.broker} ({reason}): see that a broker "
                 "listens there, and that the address it advertises can be reached from here"
             ) from None
 

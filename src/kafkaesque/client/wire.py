@@ -14,7 +14,8 @@ import secrets
 import socket
 import struct
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Iterator
+from itertools import chain, islice
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -59,6 +60,8 @@ class Wire:
         self._connection = connection
         self._is_ask_timed = deadline_s is None
         self._deadline_s = self._next_deadline_s() if deadline_s is None else deadline_s
+        # To be told: of the whole timeout it may be a share.
+        self._patience_s = max(round(self._deadline_s - time.monotonic(), 1), 0.1)
         self._asked = 0
         self._versions: Versions | None = None
         self._socket = self._connect()
@@ -86,24 +89,25 @@ class Wire:
 
     def ask_each(
         self,
-        requests: Sequence[object],
+        requests: Iterable[object],
         response: type[R],
         version: int,
         *,
         min_version: int | None = None,
-    ) -> list[R]:
-        """The answers to requests of one kind, which are sent before the first is waited for."""
+    ) -> Iterator[R]:
+        """The answers to requests of one kind, as they come: what has come before it goes wrong is
+        not lost. Many requests are sent before the first answer is waited for; each is taken from
+        `requests` when it is.
+        """
         if self._is_ask_timed and self._versions is not None:
             self._deadline_s = self._next_deadline_s()
         versions = self._greeted()
         oldest = version if min_version is None else min_version
-        questions = [
+        questions = (
             Question(each, response, versions.best(each, version, oldest)) for each in requests
-        ]
-        answers: list[R] = []
-        while len(answers) < len(questions):
-            answers += self._exchange(questions[len(answers) : len(answers) + _AT_ONCE])
-        return answers
+        )
+        for question in questions:
+            yield from self._exchange(chain([question], islice(questions, _AT_ONCE - 1)))
 
     def _next_deadline_s(self) -> float:
         return time.monotonic() + self._connection.timeout_s
@@ -145,28 +149,30 @@ class Wire:
         question = next(steps)
         try:
             while True:
-                (answer,) = self._exchange([question])
+                (answer,) = self._exchange(iter([question]))
                 question = steps.send(answer)
         except StopIteration as end:
             versions: Versions = end.value
             return versions
 
-    def _exchange(self, questions: Sequence[Question]) -> list[Any]:
+    def _exchange(self, questions: Iterator[Question]) -> Iterator[Any]:
         """The answers to as many of the first as go at once: one connection's come in order."""
+        sent: list[Question] = []
+        sent_bytes = 0
         try:
-            sent, sent_bytes = 0, 0
-            while sent < len(questions) and sent_bytes < _AT_ONCE_BYTES:
-                sent_bytes += self._send(questions[sent])
-                sent += 1
-            return [self._answer(question) for question in questions[:sent]]
+            while sent_bytes < _AT_ONCE_BYTES and (question := next(questions, None)):
+                sent.append(question)
+                sent_bytes += self._send(question)
+            for question in sent:
+                yield self._answer(question)
         except TimeoutError:
             raise UnansweredError(
-                f"{self._broker} does not answer {questions[0].api} within "
-                f"{self._connection.timeout_s:g} s: try again, or give it more time with --timeout"
+                f"{self._broker} does not answer {sent[0].api} within {self._patience_s:g} s: "
+                "try again, or give it more time with --timeout"
             ) from None
         except (OSError, DecodeError) as error:
             raise UnansweredError(
-                f"{self._broker} does not answer {questions[0].api} ({error}): "
+                f"{self._broker} does not answer {sent[0].api} ({error}): "
                 "try again, or give it more time with --timeout"
             ) from None
 

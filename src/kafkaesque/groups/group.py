@@ -154,13 +154,17 @@ class Group:
             return self.protocol_type == CONSUMER_PROTOCOL_TYPE
         return topic in self.subscribed_topics
 
-    def offset_delete_error(self) -> ErrorCode:
-        """May offsets be deleted at all? Topics that are subscribed to are refused one by one."""
+    def offset_delete_error(self, topic: str | None = None) -> ErrorCode:
+        """May offsets be deleted, of this topic, or at all? Consumers keep what they subscribe to,
+        other members everything.
+        """
         if self.state is State.DEAD:
             return ErrorCode.GROUP_ID_NOT_FOUND
-        if self.state is State.EMPTY or self.protocol_type == CONSUMER_PROTOCOL_TYPE:
-            return ErrorCode.NONE
-        return ErrorCode.NON_EMPTY_GROUP
+        if self.state is not State.EMPTY and self.protocol_type != CONSUMER_PROTOCOL_TYPE:
+            return ErrorCode.NON_EMPTY_GROUP
+        if topic is not None and self.is_subscribed_to(topic):
+            return ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+        return ErrorCode.NONE
 
     def commit_error(
         self, generation: int, member_id: str, group_instance_id: str | None

@@ -87,11 +87,11 @@ def _delete_at_once(
 def _offset_delete_at_once() -> list[Change]:
     async def delete_offsets(
         self: Coordinator, group_id: str, partitions: Iterable[TopicPartition]
-    ) -> set[TopicPartition]:
+    ) -> dict[TopicPartition, ErrorCode]:
         is_known = partial(self.table.offsets.is_known, group_id)
         await _all_done([_delete_at_once(self, group_id, filter(is_known, set(partitions)))])
         self._drop_if_nothing_is_left(group_id)
-        return set()
+        return {}
 
     return [Change(Coordinator, "delete_offsets", delete_offsets)]
 

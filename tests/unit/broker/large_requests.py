@@ -79,11 +79,13 @@ async def prepare(broker: Broker) -> Scene:
     return Scene(*whose)
 
 
-async def member_of(broker: Broker, group_id: str) -> tuple[str, int]:
+async def member_of(
+    broker: Broker, group_id: str, protocol_type: str = "consumer"
+) -> tuple[str, int]:
     """The id and the generation of the only member of a stable group."""
     reply = broker.coordinator.future()
     protocols = (("range", b""),)
-    join = Join(reply, "", None, "c", "/h", "consumer", protocols, 300_000, 300_000)
+    join = Join(reply, "", None, "c", "/h", protocol_type, protocols, 300_000, 300_000)
     broker.coordinator.ask(group_id, join)
     joined = cast(JoinReply, await reply)
     synced = broker.coordinator.future()

@@ -226,6 +226,16 @@ def test_a_session_that_has_ended_counts_until_its_requests_are_taken_over() -> 
     assert sessions.resolve(request(0, 0, c=0, d=0), ME).id != 0
 
 
+def test_sessions_that_have_ended_are_not_held_when_their_requests_are_taken_over() -> None:
+    sessions = FetchSessions(10, Now())
+    for _ in range(5):
+        late = request(0, 0)
+        session = sessions.resolve(late, ME)
+        resolve(sessions, request(session.id, -1))
+        session.take(late)
+    assert len(sessions._ended) == 1
+
+
 def test_a_session_does_not_give_way_while_requests_are_on_their_way_into_it() -> None:
     now = Now()
     sessions = FetchSessions(1, now)
@@ -236,6 +246,27 @@ def test_a_session_does_not_give_way_while_requests_are_on_their_way_into_it() -
     session.taken(late)
     assert sessions.resolve(request(0, 0, b=0), ME).id != 0
     assert not known(sessions, [session.id])[0]
+
+
+def test_sessions_are_looked_through_only_when_room_may_be_short(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks: list[int] = []
+    sessions = FetchSessions(10, Now(), max_partitions=100)
+    count = sessions._kept
+
+    def kept() -> int:
+        looks.append(count())
+        return looks[-1]
+
+    monkeypatch.setattr(sessions, "_kept", kept)
+    session_id = resolve(sessions, request(0, 0, a=0, b=0)).id
+    for epoch in range(1, 50):
+        resolve(sessions, request(session_id, epoch, a=epoch, b=epoch))
+    assert not looks
+    # What was named so often is there but once.
+    assert offsets(sessions, request(session_id, 50, c=1)) == {"a": 49, "b": 49, "c": 1}
+    assert looks == [2]
 
 
 MAX_PARTITIONS = 12
@@ -287,6 +318,7 @@ def test_sessions_keep_no_more_in_whatever_order_requests_come_and_go(
         for session in everyone:
             mine = [asked for whose, asked in under_way if whose is session]
             assert sum(session.coming.values()) == sum(len(asked.topics) for asked in mine)
+        assert sessions._kept() <= sessions._most
         held = [s for s in everyone if s.coming or s.id in sessions._sessions]
         assert sum(len(session.wanted) for session in held) <= MAX_PARTITIONS
     for session, asked in under_way:

@@ -122,7 +122,17 @@ def test_a_member_that_has_lost_its_place_meanwhile_commits_no_more() -> None:
     with_broker(None, work)
 
 
-def test_a_group_that_subscribes_meanwhile_keeps_the_offsets_that_are_not_deleted_yet() -> None:
+@pytest.mark.parametrize(
+    ("protocol_type", "error"),
+    [
+        ("consumer", ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC),
+        # Its members do not say what they read: to them, all offsets may matter.
+        ("connect", ErrorCode.NON_EMPTY_GROUP),
+    ],
+)
+def test_a_group_that_gets_members_meanwhile_keeps_the_offsets_that_are_not_deleted_yet(
+    protocol_type: str, error: ErrorCode
+) -> None:
     async def work(broker: Broker, files: PathFiles, now: Now) -> None:
         await new_topic(broker, "t", 1_000)
         offsets, names = broker.coordinator.table.offsets, _names("t", 1_000)
@@ -134,14 +144,12 @@ def test_a_group_that_subscribes_meanwhile_keeps_the_offsets_that_are_not_delete
             call(broker, OffsetDeleteRequest(group_id="g", topics=[topic]), 0)
         )
         await until(lambda: len(offsets.known("g", "t")) < 1_000)
-        await member_of(broker, "g")
+        await member_of(broker, "g", protocol_type)
         await broker.coordinator.commit("g", {names[-1]: CommittedOffset(2)})
         response = await deleting
         answers = response.topics[0].partitions
         kept = {name for name in names if answers[name.partition].error_code}
-        assert {answers[name.partition].error_code for name in kept} == {
-            ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
-        }
+        assert {answers[name.partition].error_code for name in kept} == {error}
         assert offsets.fetch("g", names[-1]) == CommittedOffset(2)
         assert kept == set(offsets.known("g", "t"))
 

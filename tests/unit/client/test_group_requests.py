@@ -1,6 +1,6 @@
 """Describing groups: in which protocol their coordinator is asked, and about how many at once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -24,11 +24,11 @@ class FakeWire:
         self.asked: list[Any] = []
         self._refusal = refusal
 
-    def ask_each(self, requests: Sequence[Any], *_: object, **__: object) -> list[Any]:
+    def ask_each(self, requests: Sequence[Any], *_: object, **__: object) -> Iterator[Any]:
         if self._refusal is not None and isinstance(requests[0], ConsumerGroupDescribeRequest):
             raise self._refusal
         self.asked += requests
-        return [_answer(request) for request in requests]
+        yield from map(_answer, requests)
 
 
 def _answer(request: Any) -> Any:
@@ -45,7 +45,7 @@ def _answer(request: Any) -> Any:
 def test_a_hundred_groups_go_in_a_request_of_either_protocol() -> None:
     wire: Any = FakeWire()
     names = [f"g{number}" for number in range(250)]
-    assert list(describe(Coordinator(3, wire), names)) == names
+    assert list(dict(describe(Coordinator(3, wire), names))) == names
     new, classic = wire.asked[:3], wire.asked[3:]
     assert [len(request.group_ids) for request in new] == [100, 100, 50]
     assert [len(request.groups) for request in classic] == [100, 100, 50]
@@ -53,11 +53,11 @@ def test_a_hundred_groups_go_in_a_request_of_either_protocol() -> None:
 
 def test_a_broker_without_the_new_protocol_is_asked_in_the_classic_one() -> None:
     wire: Any = FakeWire(UnsupportedError("it knows no ConsumerGroupDescribe"))
-    assert describe(Coordinator(3, wire), ["g"]) == {"g": Description("Empty", 3, "", [])}
+    assert dict(describe(Coordinator(3, wire), ["g"])) == {"g": Description("Empty", 3, "", [])}
 
 
 def test_a_login_that_is_refused_says_nothing_of_protocols() -> None:
     wire: Any = FakeWire(RefusedError("it does not let 'me' in"))
     with pytest.raises(RefusedError, match="does not let 'me' in"):
-        describe(Coordinator(3, wire), ["g"])
+        dict(describe(Coordinator(3, wire), ["g"]))
     assert wire.asked == []

@@ -2,7 +2,7 @@
 (KIP-496).
 """
 
-from collections.abc import Set
+from collections.abc import Mapping
 
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.errors import ErrorCode, KafkaError
@@ -44,18 +44,20 @@ async def offset_delete(ctx: Context, request: OffsetDeleteRequest) -> OffsetDel
     return response
 
 
-async def _refuse(ctx: Context, response: OffsetDeleteResponse, kept: Set[TopicPartition]) -> None:
-    """Meanwhile, the group has begun to read these."""
+async def _refuse(
+    ctx: Context, response: OffsetDeleteResponse, kept: Mapping[TopicPartition, ErrorCode]
+) -> None:
+    """Meanwhile, the group has come to need these."""
     paced = ctx.broker.slices.paced
     async for topic in paced(response.topics):
         async for answer in paced(topic.partitions):
-            if TopicPartition(topic.name, answer.partition_index) in kept:
-                answer.error_code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+            name = TopicPartition(topic.name, answer.partition_index)
+            answer.error_code = kept.get(name, answer.error_code)
 
 
 def _error(ctx: Context, group: Group, name: TopicPartition) -> ErrorCode:
-    if group.is_subscribed_to(name.topic):
-        return ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+    if error := group.offset_delete_error(name.topic):
+        return error
     exists = _exists(ctx, name.topic, name.partition)
     return ErrorCode.NONE if exists else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 

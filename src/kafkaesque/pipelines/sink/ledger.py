@@ -110,7 +110,7 @@ class Ledger:
         """What is kept with partition 0 of each topic."""
 
         def ask() -> dict[TopicPartition, Commit]:
-            told = self._coordinators.ask([group], committed(stable=stable))[group]
+            told = self._coordinators.ask_one(group, committed(stable=stable))
             if isinstance(told, ErrorCode):
                 raise KafkaException(KafkaError(told))
             for each in told.values():
