@@ -3,9 +3,11 @@
 Only system calls that release the GIL belong here: fdatasync, cold reads, unlinking. Heavy Python
 work in a thread would delay the loop by milliseconds (DESIGN.md).
 
-Flushes have threads of their own (`run`), and so have reads (`run_read`) and housekeeping
-(`run_aside`: checkpoints, removals, repairs): a thousand checkpoints are never ahead of a flush,
-and files that hang there, or under a reader, take no thread from it.
+Flushes have threads of their own (`run`), and so have reads (`run_read`), housekeeping
+(`run_aside`: checkpoints, removals, repairs) and the unpacking of batches (`run_unpacking`, which
+needs no disk): a thousand checkpoints are never ahead of a flush, and files that hang there, or
+under a reader, take no thread from it. How many of the reading threads files that hang may take,
+cold_reads.py says.
 
 Threads of our own rather than an executor: a flush is on the way of every durable produce, and an
 executor's two futures and their locks cost more than the hand-over itself. What ends while the loop
@@ -14,9 +16,11 @@ partitions. Above: partition.py, storage.py. Below: metrics.py.
 """
 
 import asyncio
+import shutil
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeAlias, TypeVar
 
@@ -25,13 +29,16 @@ from kafkaesque.metrics import Histogram, Metric, gauge
 T = TypeVar("T")
 
 _THREADS = 8
-_THREADS_READING = 16
+_THREADS_READING = 32
+_MANY_READING = 16
+_THREADS_UNPACKING = 2
 _THREADS_ASIDE = 32
 _MANY_ASIDE = 16
 """While so many are taken, `upkeep.py` begins nothing more. With what it began at once, repairs (7)
 and compacted segments (2), files that hang may keep 29. The others are for what is done for the
 whole directory.
 """
+_ROOM_SECONDS = 5.0
 _BOUNDS_SECONDS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0)
 
 _Job: TypeAlias = tuple[Callable[[], Any], "asyncio.Future[Any]"]
@@ -44,6 +51,8 @@ class Disk:
         self._threads = _Threads(loop, "disk", _THREADS)
         self._threads_reading = _Threads(loop, "reading", _THREADS_READING)
         self._threads_aside = _Threads(loop, "housekeeping", _THREADS_ASIDE)
+        self._threads_unpacking = _Threads(loop, "unpacking", _THREADS_UNPACKING)
+        self._looking_for_room: asyncio.Future[Any] | None = None
         self.fsync_seconds = Histogram(_BOUNDS_SECONDS)
 
     def metrics(self) -> Iterator[Metric]:
@@ -62,6 +71,10 @@ class Disk:
         """What a client waits for, or has waited for: it may be gone, and the job goes on."""
         return self._threads_reading.run(job)
 
+    def run_unpacking(self, job: Callable[[], T]) -> asyncio.Future[T]:
+        """What takes long, lets go of the GIL, and touches no file."""
+        return self._threads_unpacking.run(job)
+
     def run_aside(self, job: Callable[[], T]) -> asyncio.Future[T]:
         """Housekeeping, which may take its time."""
         return self._threads_aside.run(job)
@@ -71,9 +84,28 @@ class Disk:
         """Whether there are threads left for the housekeeping of one more."""
         return self._threads_aside.under_way < _MANY_ASIDE
 
+    @property
+    def has_room_to_read(self) -> bool:
+        """Whether there are threads left for one more read of those who have one under way."""
+        return self._threads_reading.under_way < _MANY_READING
+
+    async def room(self, path: str) -> tuple[int, int] | None:
+        """Bytes in all and free bytes. None: the disk does not say. One thread asks, for all."""
+        looking = self._looking_for_room
+        if looking is None or looking.done():
+            looking = self.run_read(partial(shutil.disk_usage, path))
+            looking.add_done_callback(lambda done: done.exception())
+            self._looking_for_room = looking
+        await asyncio.wait([looking], timeout=_ROOM_SECONDS)
+        if not looking.done():
+            return None
+        usage = looking.result()
+        return usage.total, usage.free
+
     def close(self) -> None:
         self._threads_aside.close()
         self._threads_reading.close()
+        self._threads_unpacking.close()
         self._threads.close()
 
 
