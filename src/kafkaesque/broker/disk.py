@@ -16,17 +16,22 @@ partitions. Above: partition.py, storage.py. Below: metrics.py.
 """
 
 import asyncio
+import logging
 import shutil
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
+from time import monotonic
 from typing import Any, TypeAlias, TypeVar
 
 from kafkaesque.metrics import Histogram, Metric, gauge
 
 T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
 
 _THREADS = 8
 _THREADS_READING = 32
@@ -39,6 +44,7 @@ and compacted segments (2), files that hang may keep 29. The others are for what
 whole directory.
 """
 _ROOM_SECONDS = 5.0
+_LAST_READS_SECONDS = 1.0
 _BOUNDS_SECONDS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0)
 
 _Job: TypeAlias = tuple[Callable[[], Any], "asyncio.Future[Any]"]
@@ -102,11 +108,20 @@ class Disk:
         usage = looking.result()
         return usage.total, usage.free
 
+    async def ended(self) -> None:
+        """When no more is asked for: whatever writes has come to its end, however long it takes."""
+        await self._threads_aside.ended()
+        await self._threads.ended()
+
     def close(self) -> None:
+        """Ends the threads. Reads that hang are left to their end, which is the process's: they
+        change nothing.
+        """
         self._threads_aside.close()
-        self._threads_reading.close()
         self._threads_unpacking.close()
         self._threads.close()
+        if left := self._threads_reading.close(_LAST_READS_SECONDS):
+            logger.warning("%d reads hang at the disk; nobody waits for them any more", left)
 
 
 class _Threads:
@@ -119,6 +134,7 @@ class _Threads:
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
         self.under_way = 0
+        self._all_ended: asyncio.Future[None] | None = None
         self._ended: deque[_End] = deque()
         self._is_woken = False
 
@@ -155,7 +171,9 @@ class _Threads:
         self._ended.append(ended)
         if not self._is_woken:
             self._is_woken = True
-            self._loop.call_soon_threadsafe(self._tell)
+            # A read may end when the loop is closed: nobody waits for it.
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._tell)
 
     def _tell(self) -> None:
         # Before looking: whoever ends something from now on wakes the loop again.
@@ -169,9 +187,19 @@ class _Threads:
                 done.set_result(result)
             else:
                 done.set_exception(error)
+        if self._all_ended and not self._all_ended.done() and not self.under_way:
+            self._all_ended.set_result(None)
 
-    def close(self) -> None:
+    async def ended(self) -> None:
+        while self.under_way:
+            self._all_ended = self._loop.create_future()
+            await self._all_ended
+
+    def close(self, seconds: float | None = None) -> int:
+        """How many threads are left after so long; without that, it waits for all."""
         for _ in self._threads:
             self._jobs.put(None)
+        until = None if seconds is None else monotonic() + seconds
         for thread in self._threads:
-            thread.join()
+            thread.join(None if until is None else max(until - monotonic(), 0))
+        return sum(thread.is_alive() for thread in self._threads)

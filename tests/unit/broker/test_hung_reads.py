@@ -430,6 +430,37 @@ def test_however_many_ask_for_the_room_on_a_hung_disk_one_thread_does(
     run(tmp_path, story)
 
 
+def test_a_hung_read_does_not_keep_the_broker_from_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("kafkaesque.broker.disk._LAST_READS_SECONDS", 0.01)
+
+    async def story(rig: Rig) -> None:
+        await rig.hung("hung")
+        client = Client(rig.broker)
+        client.send(fetch("hung"), FETCH)
+        await until(lambda: rig.threads == 1)
+        client.cut()
+        await rig.broker.close()
+        assert "1 reads hang" in caplog.text
+
+    async def main() -> None:
+        files = HungFiles()
+        broker = await Broker.open(BrokerConfig.of([LISTENER], tmp_path, {}), wall_clock, files)
+        await story(rig := Rig(broker, files))
+        hung.append((rig, list(broker.disk._threads_reading._threads)))
+
+    hung: list[tuple[Rig, list[threading.Thread]]] = []
+    with caplog.at_level(logging.WARNING):
+        asyncio.run(main())
+    # The loop is closed: that is no trouble for the thread, which ends.
+    ((rig, threads),) = hung
+    rig.files.goes_on.set()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+
+
 async def _answer(client: Client) -> Any:
     while not (answers := client.answers()):
         await asyncio.sleep(0)
