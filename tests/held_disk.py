@@ -29,6 +29,9 @@ class HeldDisk(Disk):
     def run_read(self, job: Callable[[], T]) -> asyncio.Future[T]:
         return self.run(job)
 
+    def run_unpacking(self, job: Callable[[], T]) -> asyncio.Future[T]:
+        return self.run(job)
+
     def run_aside(self, job: Callable[[], T]) -> asyncio.Future[T]:
         return self.run(job)
 

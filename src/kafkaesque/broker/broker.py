@@ -202,6 +202,7 @@ class Broker:
         await self.cleaner.ended()
         await self.topics.ended()
         await self.storage.close()
+        await self.disk.ended()
         self.disk.close()
 
     async def delete_topic(self, topic: Topic) -> None:

@@ -18,7 +18,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from kafkaesque.broker.compactors import CompactionError, Compactor, Done, Work
+from kafkaesque.broker.compactors import (
+    SWAPS_AT_ONCE,
+    CompactionError,
+    Compactor,
+    Done,
+    Work,
+)
 from kafkaesque.broker.config import Config
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.storage import Storage
@@ -34,8 +40,9 @@ from kafkaesque.types import Clock
 logger = logging.getLogger(__name__)
 
 _MAX_DOUBLINGS = 8
-_MOST_HUNG = 2
-"""Each keeps a thread."""
+_MOST_HUNG_CHILDREN = 8
+"""Each is a process, and keeps no thread. With so many, it is more than the disk of a few topics.
+"""
 _LOOKED_AT_PER_TURN = 64
 """Others are heard in between: there may be thousands."""
 
@@ -121,7 +128,10 @@ class Cleaner:
     @property
     def _may_begin(self) -> bool:
         is_wanted = not self._is_stopping and self._config["log.cleaner.enable"]
-        return is_wanted and len(self._under_way) < _MOST_HUNG
+        children = self._compactor.children
+        if children >= _MOST_HUNG_CHILDREN:
+            return False
+        return is_wanted and len(self._under_way) - children < SWAPS_AT_ONCE
 
     def stop(self) -> None:
         """The broker is stopping: what is under way ends soon, with nothing done."""

@@ -36,6 +36,8 @@ from kafkaesque.log.store import Cleaned
 
 T = TypeVar("T")
 
+SWAPS_AT_ONCE = 2
+"""Where the disk hangs, each keeps a thread."""
 _SLICE_SECONDS = 0.001
 _PAUSE_SECONDS = 0.002
 _READ_BYTES = 1 << 16
@@ -93,6 +95,10 @@ class Compactor(Protocol):
         where that hangs before. Perhaps more than once.
         """
 
+    @property
+    def children(self) -> int:
+        """Processes that are at it."""
+
     def stop(self) -> None:
         """End what is under way, and begin nothing more."""
 
@@ -105,6 +111,9 @@ class Runner(Protocol):
         it waits for a disk that does not answer.
         """
 
+    @property
+    def children(self) -> int: ...
+
     def stop(self) -> None: ...
 
 
@@ -112,22 +121,31 @@ class DiskCompactor:
     def __init__(self, data_dir: str, runner: Runner) -> None:
         self._data_dir = data_dir
         self._runner = runner
+        # Several children that have hung may end at the same time.
+        self._swaps = asyncio.Semaphore(SWAPS_AT_ONCE)
+
+    @property
+    def children(self) -> int:
+        return self._runner.children
 
     async def compact(self, work: Work, compacted: Callable[[], None]) -> Done | None:
         if work.partition.log.unfinished_swap is not None:
             compacted()
-            await work.partition.finish_swap()
+            async with self._swaps:
+                await work.partition.finish_swap()
             return None
         is_in_place = False
         try:
             result = await self._run(work, compacted)
-            is_in_place = await self._swap_in(work, result)
+            async with self._swaps:
+                is_in_place = await self._swap_in(work, result)
         except CompactionError:
             if not work.is_void:
                 raise
         finally:
             if not is_in_place:
-                await work.partition.remove_cleaned()
+                async with self._swaps:
+                    await work.partition.remove_cleaned()
         return Done(result.cleaned_to, result.figures) if is_in_place else None
 
     async def _run(self, work: Work, compacted: Callable[[], None]) -> Result:
@@ -175,6 +193,10 @@ class ChildProcess:
         self._niceness = niceness
         self.processes: set[Process] = set()
         self._is_stopped = False
+
+    @property
+    def children(self) -> int:
+        return len(self.processes)
 
     async def run(
         self, request: Request, is_void: Callable[[], bool], hangs: Callable[[], None]
@@ -263,6 +285,8 @@ def _environment() -> dict[str, str]:
 
 class InSlices:
     """Takes the steps of a pass on the event loop, and leaves it time for others."""
+
+    children = 0
 
     def __init__(self) -> None:
         self._is_stopped = False

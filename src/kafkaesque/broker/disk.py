@@ -3,9 +3,11 @@
 Only system calls that release the GIL belong here: fdatasync, cold reads, unlinking. Heavy Python
 work in a thread would delay the loop by milliseconds (DESIGN.md).
 
-Flushes have threads of their own (`run`), and so have reads (`run_read`) and housekeeping
-(`run_aside`: checkpoints, removals, repairs): a thousand checkpoints are never ahead of a flush,
-and files that hang there, or under a reader, take no thread from it.
+Flushes have threads of their own (`run`), and so have reads (`run_read`), housekeeping
+(`run_aside`: checkpoints, removals, repairs) and the unpacking of batches (`run_unpacking`, which
+needs no disk): a thousand checkpoints are never ahead of a flush, and files that hang there, or
+under a reader, take no thread from it. How many of the reading threads files that hang may take,
+cold_reads.py says.
 
 Threads of our own rather than an executor: a flush is on the way of every durable produce, and an
 executor's two futures and their locks cost more than the hand-over itself. What ends while the loop
@@ -14,24 +16,35 @@ partitions. Above: partition.py, storage.py. Below: metrics.py.
 """
 
 import asyncio
+import logging
+import shutil
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from queue import SimpleQueue
+from time import monotonic
 from typing import Any, TypeAlias, TypeVar
 
 from kafkaesque.metrics import Histogram, Metric, gauge
 
 T = TypeVar("T")
 
+logger = logging.getLogger(__name__)
+
 _THREADS = 8
-_THREADS_READING = 16
+_THREADS_READING = 32
+_MANY_READING = 16
+_THREADS_UNPACKING = 2
 _THREADS_ASIDE = 32
 _MANY_ASIDE = 16
 """While so many are taken, `upkeep.py` begins nothing more. With what it began at once, repairs (7)
 and compacted segments (2), files that hang may keep 29. The others are for what is done for the
 whole directory.
 """
+_ROOM_SECONDS = 5.0
+_LAST_READS_SECONDS = 1.0
 _BOUNDS_SECONDS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0)
 
 _Job: TypeAlias = tuple[Callable[[], Any], "asyncio.Future[Any]"]
@@ -44,6 +57,8 @@ class Disk:
         self._threads = _Threads(loop, "disk", _THREADS)
         self._threads_reading = _Threads(loop, "reading", _THREADS_READING)
         self._threads_aside = _Threads(loop, "housekeeping", _THREADS_ASIDE)
+        self._threads_unpacking = _Threads(loop, "unpacking", _THREADS_UNPACKING)
+        self._looking_for_room: asyncio.Future[Any] | None = None
         self.fsync_seconds = Histogram(_BOUNDS_SECONDS)
 
     def metrics(self) -> Iterator[Metric]:
@@ -62,6 +77,10 @@ class Disk:
         """What a client waits for, or has waited for: it may be gone, and the job goes on."""
         return self._threads_reading.run(job)
 
+    def run_unpacking(self, job: Callable[[], T]) -> asyncio.Future[T]:
+        """What takes long, lets go of the GIL, and touches no file."""
+        return self._threads_unpacking.run(job)
+
     def run_aside(self, job: Callable[[], T]) -> asyncio.Future[T]:
         """Housekeeping, which may take its time."""
         return self._threads_aside.run(job)
@@ -71,10 +90,38 @@ class Disk:
         """Whether there are threads left for the housekeeping of one more."""
         return self._threads_aside.under_way < _MANY_ASIDE
 
+    @property
+    def has_room_to_read(self) -> bool:
+        """Whether there are threads left for one more read of those who have one under way."""
+        return self._threads_reading.under_way < _MANY_READING
+
+    async def room(self, path: str) -> tuple[int, int] | None:
+        """Bytes in all and free bytes. None: the disk does not say. One thread asks, for all."""
+        looking = self._looking_for_room
+        if looking is None or looking.done():
+            looking = self.run_read(partial(shutil.disk_usage, path))
+            looking.add_done_callback(lambda done: done.exception())
+            self._looking_for_room = looking
+        await asyncio.wait([looking], timeout=_ROOM_SECONDS)
+        if not looking.done():
+            return None
+        usage = looking.result()
+        return usage.total, usage.free
+
+    async def ended(self) -> None:
+        """When no more is asked for: whatever writes has come to its end, however long it takes."""
+        await self._threads_aside.ended()
+        await self._threads.ended()
+
     def close(self) -> None:
+        """Ends the threads. Reads that hang are left to their end, which is the process's: they
+        change nothing.
+        """
         self._threads_aside.close()
-        self._threads_reading.close()
+        self._threads_unpacking.close()
         self._threads.close()
+        if left := self._threads_reading.close(_LAST_READS_SECONDS):
+            logger.warning("%d reads hang at the disk; nobody waits for them any more", left)
 
 
 class _Threads:
@@ -87,6 +134,7 @@ class _Threads:
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
         self.under_way = 0
+        self._all_ended: asyncio.Future[None] | None = None
         self._ended: deque[_End] = deque()
         self._is_woken = False
 
@@ -123,7 +171,9 @@ class _Threads:
         self._ended.append(ended)
         if not self._is_woken:
             self._is_woken = True
-            self._loop.call_soon_threadsafe(self._tell)
+            # A read may end when the loop is closed: nobody waits for it.
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._tell)
 
     def _tell(self) -> None:
         # Before looking: whoever ends something from now on wakes the loop again.
@@ -137,9 +187,19 @@ class _Threads:
                 done.set_result(result)
             else:
                 done.set_exception(error)
+        if self._all_ended and not self._all_ended.done() and not self.under_way:
+            self._all_ended.set_result(None)
 
-    def close(self) -> None:
+    async def ended(self) -> None:
+        while self.under_way:
+            self._all_ended = self._loop.create_future()
+            await self._all_ended
+
+    def close(self, seconds: float | None = None) -> int:
+        """How many threads are left after so long; without that, it waits for all."""
         for _ in self._threads:
             self._jobs.put(None)
+        until = None if seconds is None else monotonic() + seconds
         for thread in self._threads:
-            thread.join()
+            thread.join(None if until is None else max(until - monotonic(), 0))
+        return sum(thread.is_alive() for thread in self._threads)

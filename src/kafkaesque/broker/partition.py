@@ -20,6 +20,7 @@ from functools import partial
 from time import perf_counter
 from typing import Protocol, TypeAlias
 
+from kafkaesque.broker.cold_reads import ColdReads
 from kafkaesque.broker.config import TopicConfig
 from kafkaesque.broker.disk import Disk
 from kafkaesque.broker.partition_transactions import OpenTransaction, PartitionTransactions
@@ -53,8 +54,6 @@ _MAX_UNPACKED = 32
 """How many times max.message.bytes a batch may unpack to."""
 _LEAST_MESSAGE_BYTES = 1 << 20
 _MANY_PARTS = 1000
-_COLD_READS = 4
-"""Of one partition at once: others have a disk, too."""
 
 
 class Watcher(Protocol):
@@ -103,6 +102,7 @@ class Partition:
         """To be called when a log that could not be begun is there."""
         self.reopened = 0
         """How often it has come back after a failed flush, without what was not durable."""
+        self.cold_reads = ColdReads(disk, name)
         self._disk = disk
         self._begin = begin
         self._flushing: asyncio.Future[float] | None = None
@@ -113,7 +113,6 @@ class Partition:
         # A checkpoint, a swap, a removal of segments, or a repair after a failed flush: in threads,
         # they write files by name, and expect the segments that they have found.
         self._maintenance = asyncio.Lock()
-        self._cold_reads = asyncio.Semaphore(_COLD_READS)
         self._last_append_time = NO_TIMESTAMP
 
     def __str__(self) -> str:
@@ -235,19 +234,6 @@ class Partition:
     def read(self, offset: int, max_bytes: int, limit: int, *, min_one: bool = True) -> Slice:
         self.check_online()
         return self.log.read(offset, max_bytes, limit, min_one=min_one)
-
-    async def read_cold(self, there: Slice) -> Buffer:
-        """Bytes that are not in the page cache. Raises OSError or KafkaError."""
-        await self._cold_reads.acquire()
-        reading = self._disk.run_read(there.read)
-        reading.add_done_callback(self._have_read_cold)
-        # Not cancelled with whoever waits for it: the thread goes on, and is not free until then.
-        await asyncio.wait([reading])
-        return reading.result()
-
-    def _have_read_cold(self, reading: asyncio.Future[Buffer]) -> None:
-        self._cold_reads.release()
-        reading.exception()  # Its client may have gone: nobody has to hear of it.
 
     def watch(self, watcher: Watcher) -> None:
         self._watchers.add(watcher)
@@ -436,6 +422,7 @@ class Partition:
         self.is_closed = True
         self._producer_ids.leave(self, self.producers.ids())
         self._refuse_unflushed(KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        self.cold_reads.close()
         self.wake_watchers()
 
     async def ended(self) -> None:

@@ -156,7 +156,7 @@ class Bounds:
             await waiting
         offset = partition.log.log_start_offset
         stale: list[Event] = []
-        while offset < until and (found := await page(broker.disk, partition, offset)):
+        while offset < until and (found := await page(partition, offset)):
             offset = found[-1].record.offset + 1
             stale += (
                 event_of(partition.name, each) for each in found if each.record.offset < until

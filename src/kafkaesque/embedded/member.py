@@ -193,7 +193,7 @@ class Member:
         while ahead and ahead[-1].record.offset < offset:
             ahead.pop()
         if not ahead:
-            ahead = self._ahead[name] = await page(self._node.broker.disk, partition, offset)
+            ahead = self._ahead[name] = await page(partition, offset)
             ahead.reverse()
         return ahead[-1] if ahead else None
 

@@ -173,7 +173,7 @@ class Node:
         offset = n if n >= 0 else end + n
         if not start <= offset < end:
             raise OffsetOutOfRangeError(_not_there(source.name, n, start, end), start)
-        found = await page(self.broker.disk, source, offset)
+        found = await page(source, offset)
         if not found or found[0].record.offset != offset:
             message = f"offset {offset} of {source.name} is gone: it was compacted away"
             raise OffsetOutOfRangeError(message, start)
@@ -189,7 +189,7 @@ class Node:
         """Some of the events from `start` to before `end`: at least one, where there is one."""
         source = self.find(topic, partition)
         start = max(start, source.log.log_start_offset)
-        found = await page(self.broker.disk, source, start)
+        found = await page(source, start)
         return [event_of(source.name, each) for each in found if each.record.offset < end]
 
     async def spans(self, topic: str) -> list[Span]:

@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-from kafkaesque.broker.disk import Disk
 from kafkaesque.broker.partition import Partition
 from kafkaesque.event import TimestampType
 from kafkaesque.records.batch import Record, batches, records
@@ -17,7 +16,7 @@ class Found(NamedTuple):
     timestamp_type: TimestampType
 
 
-async def page(disk: Disk, partition: Partition, offset: int) -> list[Found]:
+async def page(partition: Partition, offset: int) -> list[Found]:
     """Records from `offset` on, of a batch at least; none where nothing is visible there. Raises
     KafkaError while the partition is offline.
     """
@@ -26,7 +25,7 @@ async def page(disk: Disk, partition: Partition, offset: int) -> list[Found]:
         found = partition.read(offset, _PAGE_BYTES, partition.high_watermark)
         data = found.read_nowait()
         if data is None:
-            data = await disk.run_read(found.read)
+            data = await partition.cold_reads.run(found.read, is_patient=True)
         decoded: list[Found] = []
         for position, header in batches(data):
             if not header.is_control:

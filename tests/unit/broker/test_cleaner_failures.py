@@ -16,9 +16,11 @@ from kafkaesque.broker.compactors import (
     CompactionError,
     Compactor,
     Done,
+    FilesInSlices,
     Work,
 )
 from kafkaesque.broker.config import BrokerConfig
+from kafkaesque.broker.partition import Partition
 from kafkaesque.log.compact import Request, Result
 from kafkaesque.log.files import OsFiles
 from kafkaesque.metrics import exposition
@@ -162,12 +164,33 @@ def test_a_pass_that_fails_where_the_disk_hangs_does_not_stop_the_others(
     run(story)
 
 
+class Hanging(FilesInSlices):
+    """Children that hang, of topics whose names begin so."""
+
+    def __init__(self, topics: str) -> None:
+        super().__init__(OsFiles())
+        self._topics = f"/{topics}"
+        self.children = 0
+        self.may_end = asyncio.Event()
+
+    async def run(
+        self, request: Request, is_void: Callable[[], bool], hangs: Callable[[], None]
+    ) -> Result:
+        if self._topics in request.directory:
+            self.children += 1
+            hangs()
+            await self.may_end.wait()
+            self.children -= 1
+        return await super().run(request, is_void, hangs)
+
+
 class Stumbling:
     """A compactor with a bug that only one topic brings out."""
 
     def __init__(self, compactor: Compactor, topic: str) -> None:
         self._compactor = compactor
         self._topic = topic
+        self.children = 0
 
     async def compact(self, work: Work, compacted: Callable[[], None]) -> Done | None:
         if work.partition.name.topic == self._topic:
@@ -176,6 +199,86 @@ class Stumbling:
 
     def stop(self) -> None:
         self._compactor.stop()
+
+
+def test_children_that_hang_leave_room_for_the_compaction_of_others(
+    on_disk: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two hung swaps are the most, as each keeps a thread. A child keeps none."""
+    monkeypatch.setattr(cleaner, "PATIENCE_SECONDS", 0.0)
+
+    async def story() -> None:
+        broker = await on_disk.open()
+        broker.cleaner._compactor._runner = runner = Hanging("hung")  # type: ignore[attr-defined]
+        for name in ("hung0", "hung1", "hung2"):
+            await on_disk.fill(await on_disk.topic(name=name))
+            await broker.cleaner.clean()
+        well = await on_disk.topic(name="well")
+        await on_disk.fill(well)
+        async with asyncio.timeout(60):
+            await broker.cleaner.clean()
+            while not on_disk.state(well).runs:
+                await asyncio.sleep(0)
+        assert runner.children == 3
+        runner.may_end.set()
+        await broker.cleaner.ended()
+        assert [on_disk.state(p).runs for p in broker.cleaner._compacted()].count(1) == 4
+        await broker.close()
+
+    run(story)
+
+
+def test_so_many_hung_children_are_enough(on_disk: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cleaner, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(cleaner, "_MOST_HUNG_CHILDREN", 2)
+
+    async def story() -> None:
+        broker = await on_disk.open()
+        broker.cleaner._compactor._runner = runner = Hanging("hung")  # type: ignore[attr-defined]
+        for name in ("hung0", "hung1", "hung2"):
+            await on_disk.fill(await on_disk.topic(name=name))
+            await broker.cleaner.clean()
+        assert runner.children == 2
+        runner.may_end.set()
+        await broker.cleaner.ended()
+        await broker.close()
+
+    run(story)
+
+
+def test_children_that_end_together_take_two_threads_at_most(
+    on_disk: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cleaner, "PATIENCE_SECONDS", 0.0)
+
+    async def story() -> None:
+        broker = await on_disk.open()
+        broker.cleaner._compactor._runner = runner = Hanging("hung")  # type: ignore[attr-defined]
+        swapping, may_swap = set[Partition](), asyncio.Event()
+
+        async def swap(self: Partition, *args: object) -> bool:
+            swapping.add(self)
+            await may_swap.wait()
+            return await swap_in(self, *args)  # type: ignore[arg-type]
+
+        swap_in = Partition.swap
+        monkeypatch.setattr(Partition, "swap", swap)
+        for number in range(4):
+            await on_disk.fill(await on_disk.topic(name=f"hung{number}"))
+            await broker.cleaner.clean()
+        runner.may_end.set()
+        async with asyncio.timeout(60):
+            while runner.children:
+                await asyncio.sleep(0)
+            for _ in range(20):
+                await asyncio.sleep(0)
+            assert len(swapping) == 2
+            may_swap.set()
+            await broker.cleaner.ended()
+        assert len(swapping) == 4
+        await broker.close()
+
+    run(story)
 
 
 def test_whatever_goes_wrong_with_one_topic_does_not_stop_the_others(rig: Rig) -> None:

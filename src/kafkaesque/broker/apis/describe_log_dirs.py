@@ -1,12 +1,10 @@
 """DescribeLogDirs (35), versions 1–5. One directory, what is in it, and, from version 4, the room
-there is. From version 2 on also how far compacted partitions are compacted.
+there is, unless the disk hangs. From version 2 on also how far compacted partitions are compacted.
 
 A partition that could not be opened is left out: nobody knows its size.
 """
 
-import shutil
 from collections.abc import Iterable
-from functools import partial
 
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.topics import Topic
@@ -32,8 +30,9 @@ async def describe_log_dirs(
         elif topic.name in wanted:
             result.topics.append(await _describe(ctx, topic, dict.fromkeys(wanted[topic.name])))
     if ctx.broker.storage.is_durable:
-        usage = await ctx.broker.disk.run_read(partial(shutil.disk_usage, ctx.broker.storage.path))
-        result.total_bytes, result.usable_bytes = usage.total, usage.free
+        room = await ctx.broker.disk.room(ctx.broker.storage.path)
+        if room is not None:
+            result.total_bytes, result.usable_bytes = room
     return DescribeLogDirsResponse(results=[result])
 
 

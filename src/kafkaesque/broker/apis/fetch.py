@@ -11,16 +11,22 @@ high watermark.
   there are thousands, they come back for the rest.
 - The first batch is returned whole even if it exceeds the limits (KIP-74): a reader never gets
   stuck.
-- Bytes that are not in the page cache are read in a thread.
+- Bytes that are not in the page cache are read in threads, side by side. A partition whose disk
+  hangs is left out: after some seconds at first (cold_reads.py), then after `max_wait_ms`, or, with
+  no thread left for it, at once where others have records. It is answered empty and without an
+  error, which every client takes for "nothing yet": it asks again from the same offset. An error
+  would make it ask for metadata each time.
 - Version 7 brings sessions (KIP-227), 12 diverging epochs, 13 topic ids (KIP-516), 15 the replica
   state as a tag.
 """
 
 import asyncio
 from collections.abc import Awaitable, Container, Iterator
+from functools import partial
 from typing import TypeAlias
 
 from kafkaesque.broker.apis.context import Context
+from kafkaesque.broker.cold_reads import ReadHangsError
 from kafkaesque.broker.fetch_sessions import Key, Session, Wanted, count_partitions
 from kafkaesque.broker.partition import Partition, check_leader_epoch
 from kafkaesque.errors import ErrorCode, KafkaError
@@ -249,6 +255,7 @@ class _Attempt:
             share = min(max(share, least), _MAX_SHARE_BYTES)
         self._share = share if share < most else most
         self._min_bytes = least if least < most else most
+        self._max_wait_ms = request.max_wait_ms
         self._can_wait = request.max_wait_ms > 0 and bool(session.wanted)
         # Whole batches never add up to exactly as much: to see enough, look at more than is sent.
         self._room = self._share if 2 * self._min_bytes <= self._share else most
@@ -256,6 +263,7 @@ class _Attempt:
         # Whether there is more, and it does not come this time.
         self._is_cut = False
         self.size = 0
+        self._held = 0
         self._found: list[_Found] = []
 
     @property
@@ -391,25 +399,65 @@ class _Attempt:
         return self._response()
 
     async def _read_cold(self, cold: list[_Found]) -> None:
-        budget = self._ctx.broker.budget
-        held = self.size
-        budget.used += held
+        """Of bytes that are not there yet, those count whose read has begun: others may wait for
+        long, and hold none.
+        """
+        if not cold:
+            return
+        hot = self.size - sum(found.size for found in cold)
+        hopeful = [f for f in cold if f.partition and not f.partition.cold_reads.is_stuck]
+        self._hold(hot)
         try:
-            for found in cold:
-                await self._read_from_disk(found)
+            async with asyncio.TaskGroup() as reading:
+                for found in hopeful if hopeful or hot else cold:
+                    reading.create_task(self._read_from_disk(found))
         finally:
-            budget.give_back(held)
+            self._ctx.broker.budget.give_back(self._held)
+        if late := {f for f in cold if not (f.data.records or f.data.error_code)}:
+            await self._leave_out(late)
+
+    def _hold(self, size: int) -> None:
+        self._held += size
+        self._ctx.broker.budget.used += size
+
+    async def _leave_out(self, late: set[_Found]) -> None:
+        """What room they had is for others that are there. They come last next time."""
+        self._session.to_the_end([found.key for found in late])
+        for found in late:
+            self._drop(found)
+        self._room = min(self._room, self._share, self._ctx.broker.budget.room)
+        async for found in self._ctx.broker.slices.paced(self._found):
+            if not (found.size or found.data.error_code or found in late):
+                self._look_at(found)
+                if found.size and not self._read(found):
+                    self._drop(found)
+
+    def _drop(self, found: _Found) -> None:
+        self.size -= found.size
+        found.size, found.slice = 0, None
 
     async def _read_from_disk(self, found: _Found) -> None:
         assert found.slice
         assert found.partition
+        cold_reads = found.partition.cold_reads
+        # Where another hangs: as long as it would wait if there was nothing.
+        seconds = self._max_wait_ms / 1000 if cold_reads.hangs else None
+        reading = cold_reads.run(found.slice.read, partial(self._hold, found.size))
         try:
-            records = await found.partition.read_cold(found.slice)
+            await asyncio.wait([reading], timeout=seconds)
+        finally:
+            reading.cancel()
+        if reading.cancelled():
+            return
+        try:
+            records = reading.result()
             # A topic that was deleted meanwhile may have been made anew, with files of those names.
             topic = self._ctx.broker.topics.find(found.wanted.topic, found.wanted.topic_id)
             if topic.partition(found.wanted.partition) is not found.partition:
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             found.data.records = records
+        except ReadHangsError:
+            pass
         except OSError:
             found.data.error_code = ErrorCode.KAFKA_STORAGE_ERROR
         except KafkaError as error:

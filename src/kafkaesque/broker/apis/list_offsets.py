@@ -3,13 +3,15 @@
 −1 latest (the high watermark, or the last stable offset for read_committed), −2 earliest, −3 the
 record with the largest timestamp (KIP-734, version 7), −4 earliest on this disk (KIP-405, version
 8), −5 latest in remote storage (KIP-1005, version 9), of which there is none. Timestamp and offset
-−1: no such record, and no error.
+−1: no such record, and no error. Where the disk hangs, KAFKA_STORAGE_ERROR: clients ask again.
 """
 
+import asyncio
 from functools import partial
 from time import perf_counter
 
 from kafkaesque.broker.apis.context import Context
+from kafkaesque.broker.cold_reads import ReadHangsError
 from kafkaesque.broker.partition import LEADER_EPOCH, Partition, check_leader_epoch
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.timestamps import Search
@@ -26,6 +28,7 @@ _NEEDS_VERSION = {_MAX_TIMESTAMP: 7, _EARLIEST_LOCAL: 8, _LATEST_TIERED: 9}
 _NONE = (-1, -1)
 _READ_COMMITTED = 1
 _SECONDS_IN_A_THREAD = 0.005
+_SECONDS_ALONE = 0.1
 
 
 async def list_offsets(ctx: Context, request: ListOffsetsRequest) -> ListOffsetsResponse:
@@ -82,18 +85,30 @@ async def _search(
             else log.search_timestamp(wanted.timestamp, limit)
         )
         try:
-            return await _steps(ctx, search) or _NONE
+            return await _steps(ctx, partition, search) or _NONE
         except KafkaError:
+            if partition.is_closed:
+                raise
             partition.check_online()
             if not has_moved or start == log.log_start_offset:
                 raise
 
 
-async def _steps(ctx: Context, search: Search) -> tuple[int, int] | None:
-    """In a thread, some steps at a time, all searches in turn: flushes need threads, too."""
+async def _steps(ctx: Context, partition: Partition, search: Search) -> tuple[int, int] | None:
+    """In a thread, some steps at a time, all searches in turn: many would keep the loop waiting."""
     while True:
+        # It would only keep others from their turn.
+        if partition.cold_reads.is_stuck:
+            raise ReadHangsError
         async with ctx.broker.searching:
-            is_over, found = await ctx.broker.disk.run_read(partial(_some_steps, search))
+            steps = partition.cold_reads.run(partial(_some_steps, search))
+            try:
+                # One that takes longer waits for the disk, and is in nobody's way.
+                await asyncio.wait([steps], timeout=_SECONDS_ALONE)
+            except asyncio.CancelledError:
+                steps.cancel()
+                raise
+        is_over, found = await steps
         if is_over:
             return found
 

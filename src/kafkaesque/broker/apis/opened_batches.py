@@ -44,7 +44,7 @@ async def opened(
     async with ctx.broker.unpacking:
         if config.codec is not None and _needs_another_codec(config, version, records):
             repack = partial(repacked, records, config.codec)
-            records = memoryview(await ctx.broker.disk.run_read(repack))
+            records = memoryview(await ctx.broker.disk.run_unpacking(repack))
         if config.compacted:
             await _check_keys(ctx, partition, records)
     return records
@@ -63,7 +63,7 @@ async def _check_keys(ctx: Context, partition: Partition, records: memoryview) -
     header = partition.validated(records)
     limit = partition.max_unpacked_bytes
     try:
-        data = await ctx.broker.disk.run_read(partial(payload_view, records, header, limit))
+        data = await ctx.broker.disk.run_unpacking(partial(payload_view, records, header, limit))
     except TooLargeError:
         message = f"a batch of {header.size} bytes unpacks to more than {limit}"
         raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, message) from None
