@@ -180,9 +180,12 @@ class Connection(asyncio.BufferedProtocol):
         self._budget.forget(self)
         left = 0
         for work, place in tuple(self._under_way.items()):
-            if place.context is None or place.context.ends_with_connection:
-                place.size = 0
+            context = place.context
+            if context is None or context.ends_with_connection:
                 work.cancel()
+                place.size = 0
+            elif context.waits or not isinstance(work, asyncio.Task):
+                place.size = 0  # It is the answer alone that is waited for.
             left += place.size
         self._hold(left - self._held)
         self._is_lost = True
@@ -454,6 +457,7 @@ class Connection(asyncio.BufferedProtocol):
             request, size = await self._broker.slices.run(_measured(steps))
             room.resize(size)
             context = place.context = place.context or self._context(api, header)
+            context.room = room
             result = api.handle(context, request)
             if isinstance(result, Awaitable):
                 if not context.alone and api.key not in _CHANGES and self._change is place:

@@ -3,8 +3,9 @@ has room for.
 
 A frame is let in by its size. Decoded, and with its answer, a long one is a hundred times as large:
 50 KB with 49,000 empty names become 20 MB. So it waits here, as bytes, until there is room for what
-it comes to. The other half is for those who are not long. One may always be under way, and where
-those that are do not come to their end (a disk hangs), one more each second.
+it comes to. One may always be under way, and where those that are do not come to their end (a disk
+hangs), one more each second. Whatever they hold, the other half of the budget is for those who are
+not long.
 
 Small ones come first: a request of 100 KB is overtaken by all that are smaller and come in the next
 ten seconds, and by nobody after that.
@@ -30,6 +31,8 @@ class LongRequests:
         self._loop = loop
         self._under_way = 0
         self._held = 0
+        self._counted = 0
+        """What of it the budget knows of."""
         self._last_entered = 0.0
         self._numbers = count()
         self._waiting: list[tuple[float, int, Room]] = []
@@ -60,10 +63,15 @@ class LongRequests:
         self._admit()
 
     def resize(self, room: "Room", size: int) -> None:
-        self._held += size - room.size
-        self._budget.give_back(room.size - size)
+        self._hold(size - room.size)
         room.size = size
         self._admit()
+
+    def _hold(self, size: int) -> None:
+        self._held += size
+        counted = min(self._held, self._budget.limit // 2)
+        self._budget.give_back(self._counted - counted)
+        self._counted = counted
 
     def _admit(self) -> None:
         while self._waiting:
@@ -76,8 +84,7 @@ class LongRequests:
             heappop(self._waiting)
             self._under_way += 1
             self._last_entered = self._loop.time()
-            self._held += room.size
-            self._budget.used += room.size
+            self._hold(room.size)
             room.is_held = True
             if room.admitted is not None:
                 room.admitted.set_result(None)

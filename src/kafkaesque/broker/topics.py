@@ -154,6 +154,11 @@ class Topics:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, f"there is no topic with id {topic_id}")
         return topic
 
+    def count_partitions(self, name: str | None, topic_id: UUID) -> int:
+        """None, of a topic that is not there."""
+        topic = self._by_id.get(topic_id.int) if topic_id.int else self._by_name.get(name or "")
+        return 0 if topic is None else len(topic.partitions)
+
     def partition_count(self, new: NewTopic) -> int:
         return self._config["num.partitions"] if new.partitions is None else new.partitions
 

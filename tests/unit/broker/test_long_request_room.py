@@ -14,12 +14,21 @@ from kafkaesque.broker.budget import Budget
 from kafkaesque.broker.long_requests import LongRequests
 from kafkaesque.broker.slices import Slices
 from kafkaesque.broker.topics import NewTopic
+from kafkaesque.protocol.messages.join_group import (
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    JoinGroupResponse,
+)
 from kafkaesque.protocol.messages.list_groups import ListGroupsRequest
 from kafkaesque.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kafkaesque.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
+)
+from kafkaesque.protocol.messages.sync_group import (
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
 )
 
 LIMIT = 1000
@@ -68,7 +77,7 @@ def test_half_of_the_budget_is_for_them_and_one_may_be_larger() -> None:
         await until(lambda: large.is_in)
         others = [Visit(requests, 200) for _ in range(3)]
         await settled()
-        assert (budget.used, [each.is_in for each in others]) == (5 * LIMIT, [False] * 3)
+        assert (budget.used, [each.is_in for each in others]) == (LIMIT // 2, [False] * 3)
         await large.leave()
         await settled()
         assert (budget.used, [each.is_in for each in others]) == (400, [True, True, False])
@@ -134,7 +143,7 @@ def test_who_gives_up_holds_nothing(turns: int) -> None:
         second.task.cancel()
         await leaving
         await until(lambda: third.is_in)
-        assert budget.used == LIMIT
+        assert budget.used == LIMIT // 2
         await third.leave()
 
     in_a_loop(scenario)
@@ -144,7 +153,11 @@ def with_broker(
     scenario: Callable[[Broker], Coroutine[Any, Any, None]], limit: int = 1_000_000
 ) -> None:
     async def main() -> None:
-        settings = {"queued.max.request.bytes": str(limit), "auto.create.topics.enable": "true"}
+        settings = {
+            "queued.max.request.bytes": str(limit),
+            "auto.create.topics.enable": "true",
+            "group.initial.rebalance.delay.ms": "50",
+        }
         broker = await memory_broker(settings)
         await scenario(broker)
         await broker.close()
@@ -161,6 +174,26 @@ def commit(partitions: int) -> OffsetCommitRequest:
     numbers = [OffsetCommitRequestPartition(partition_index=n) for n in range(partitions)]
     topic = OffsetCommitRequestTopic(name="t", partitions=numbers)
     return OffsetCommitRequest(group_id="g", topics=[topic])
+
+
+def join() -> JoinGroupRequest:
+    protocol = JoinGroupRequestProtocol(name="range", metadata=b"")
+    return JoinGroupRequest(
+        group_id="g",
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=10_000,
+        protocol_type="consumer",
+        protocols=[protocol],
+    )
+
+
+def sync(joined: JoinGroupResponse, assignments: list[SyncGroupRequestAssignment]) -> Any:
+    return SyncGroupRequest(
+        group_id="g",
+        generation_id=joined.generation_id,
+        member_id=joined.member_id,
+        assignments=assignments,
+    )
 
 
 def test_thirty_long_requests_are_answered_and_hold_what_one_does() -> None:
@@ -262,5 +295,70 @@ def test_a_producer_that_wants_no_answer_may_go_when_it_has_sent_all() -> None:
         partitions = broker.topics.named("t").partitions
         await until(lambda: all(partition.log.end_offset == 1 for partition in partitions))
         await until(lambda: not broker.budget.used)
+
+    with_broker(scenario, limit=100_000_000)
+
+
+def test_whatever_long_requests_hold_half_of_the_budget_is_for_others() -> None:
+    async def scenario(budget: Budget, requests: LongRequests, loop: ShiftedLoop) -> None:
+        visits = []
+        for _ in range(5):
+            visits.append(visit := Visit(requests, LIMIT))
+            loop.shift_ms += 2000
+            await until(lambda visit=visit: visit.is_in)  # type: ignore[misc]
+            assert budget.used == LIMIT // 2
+        for visit in visits:
+            await visit.leave()
+
+    in_a_loop(scenario)
+
+
+def test_an_answer_within_a_long_request_does_not_wait_for_its_own_room() -> None:
+    async def scenario(broker: Broker) -> None:
+        await broker.topics.create(NewTopic("t", 2000))
+        client = Client(broker)
+        request = many_names("no", 3000)
+        assert request.topics is not None
+        request.topics.append(MetadataRequestTopic(name="t"))
+        client.send(request, 4)
+        await until(lambda: not client.connection.is_busy)
+        (answer,) = client.answers()
+        assert len(answer.topics) == 3001
+        await until(lambda: not broker.budget.used)
+
+    with_broker(scenario)
+
+
+def test_a_long_answer_about_one_topic_waits_for_room() -> None:
+    async def scenario(broker: Broker) -> None:
+        await broker.topics.create(NewTopic("t", 2000))
+        async with broker.long_requests.room_for(broker.budget.limit):
+            client = Client(broker)
+            client.send(MetadataRequest(topics=[MetadataRequestTopic(name="t")]), 4)
+            for _ in range(50):
+                await asyncio.sleep(0)
+            assert not client.answers()
+        await until(lambda: not client.connection.is_busy)
+        (answer,) = client.answers()
+        assert [len(topic.partitions) for topic in answer.topics] == [2000]
+
+    with_broker(scenario)
+
+
+def test_who_waits_for_other_members_holds_nothing_that_others_need() -> None:
+    async def scenario(broker: Broker) -> None:
+        leader, follower = Client(broker), Client(broker)
+        joining = [asyncio.ensure_future(client.call(join(), 3)) for client in (leader, follower)]
+        joined = await asyncio.gather(*joining)
+        if joined[0].leader != joined[0].member_id:
+            leader, follower, joined = follower, leader, joined[::-1]
+        assignments = [SyncGroupRequestAssignment(member_id=f"{n}") for n in range(20_000)]
+        follower.send(sync(joined[1], assignments), 3)
+        ((work, place),) = follower.connection._under_way.items()
+        await until(lambda: place.context and place.context.waits)
+        follower.cut()
+        assert broker.budget.used == 0
+        await leader.call(sync(joined[0], [SyncGroupRequestAssignment(member_id="x")]), 3)
+        await work
 
     with_broker(scenario, limit=100_000_000)

@@ -1,9 +1,12 @@
 """What a handler knows of the request beside the request itself."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafkaesque.broker.config import NODE_ID, Listener
+from kafkaesque.broker.long_requests import Room
 from kafkaesque.protocol.header import RequestHeader
 
 if TYPE_CHECKING:
@@ -24,8 +27,29 @@ class Context:
     """It changes nothing: when its client has gone, nobody needs the answer. A handler that is
     about to change something takes it back.
     """
+    waits: bool = False
+    """Set by a handler: it only waits for others, and holds next to nothing."""
+    room: Room | None = None
+    """What a long request may hold."""
     alone: bool = False
     """Set by a handler: what follows on the connection begins only when this is answered."""
+
+    def only_waits(self) -> None:
+        """From here on, until it is answered, for as long as others take."""
+        self.waits = True
+        if self.room is not None:
+            self.room.resize(0)
+
+    @asynccontextmanager
+    async def room_for(self, held_bytes: int) -> AsyncIterator[None]:
+        """Before a long answer: wait until so much may be held."""
+        if self.room is not None:
+            # It is let in: if it waited again, it might wait for itself.
+            self.room.resize(self.room.size + held_bytes)
+            yield
+            return
+        async with self.broker.long_requests.room_for(held_bytes):
+            yield
 
     @property
     def version(self) -> int:

@@ -45,6 +45,7 @@ def join_group(
         supports_skipping_assignment=ctx.version >= 9,
     )
     ctx.broker.coordinator.ask(request.group_id, join)
+    ctx.only_waits()
     return _answer(ctx.version, reply)
 
 

@@ -28,7 +28,7 @@ async def list_groups(ctx: Context, request: ListGroupsRequest) -> ListGroupsRes
         return ListGroupsResponse()
     if count <= _MANY:
         return await _listed(ctx, states)
-    async with ctx.broker.long_requests.room_for(count * _LISTED_BYTES):
+    async with ctx.room_for(count * _LISTED_BYTES):
         return await _listed(ctx, states)
 
 

@@ -8,7 +8,7 @@
 - Version 10 brings topic ids (KIP-516), 12 asks by id alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from kafkaesque.broker.apis.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from kafkaesque.broker.apis.context import Context
@@ -36,8 +36,7 @@ async def metadata(ctx: Context, request: MetadataRequest) -> MetadataResponse:
     if request.topics is None or (ctx.version == 0 and not request.topics):
         if topics.partition_total <= _MANY_PARTITIONS:
             return await _every(ctx, request)
-        size = topics.partition_total * _PARTITION_BYTES
-        async with ctx.broker.long_requests.room_for(size):
+        async with ctx.room_for(topics.partition_total * _PARTITION_BYTES):
             return await _every(ctx, request)
     # A topic that is named a thousand times is described once, as in Kafka.
     wanted: dict[tuple[str | None, int], MetadataRequestTopic] = {}
@@ -49,7 +48,24 @@ async def metadata(ctx: Context, request: MetadataRequest) -> MetadataResponse:
             if topic.name and topic.name not in topics:
                 ctx.ends_with_connection = False
                 await _create(ctx, topic.name, refused)
-    described = [_look_up(ctx, topic, refused) async for topic in paced(wanted.values())]
+    if topics.partition_total > _MANY_PARTITIONS:
+        partitions = 0
+        async for topic in paced(wanted.values()):
+            partitions += topics.count_partitions(topic.name, topic.topic_id)
+        if partitions > _MANY_PARTITIONS:
+            async with ctx.room_for(partitions * _PARTITION_BYTES):
+                return await _named(ctx, request, wanted.values(), refused)
+    return await _named(ctx, request, wanted.values(), refused)
+
+
+async def _named(
+    ctx: Context,
+    request: MetadataRequest,
+    wanted: Iterable[MetadataRequestTopic],
+    refused: Mapping[str, ErrorCode],
+) -> MetadataResponse:
+    paced = ctx.broker.slices.paced
+    described = [_look_up(ctx, topic, refused) async for topic in paced(wanted)]
     return metadata_response(ctx, request, described)
 
 

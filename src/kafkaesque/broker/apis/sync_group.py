@@ -21,9 +21,18 @@ def sync_group(
 ) -> SyncGroupResponse | Awaitable[SyncGroupResponse]:
     if not request.group_id:
         return SyncGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
+    if not _is_leader(ctx, request):
+        # Nobody needs them, and it may wait for long.
+        request.assignments.clear()
+        ctx.only_waits()
     if len(request.assignments) > _AT_ONCE:
         return _sync_large(ctx, request)
     return _sync(ctx, request, {each.member_id: each.assignment for each in request.assignments})
+
+
+def _is_leader(ctx: Context, request: SyncGroupRequest) -> bool:
+    group = ctx.broker.coordinator.table.group(request.group_id)
+    return group is not None and group.leader == request.member_id
 
 
 async def _sync_large(ctx: Context, request: SyncGroupRequest) -> SyncGroupResponse:
