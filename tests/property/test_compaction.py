@@ -178,7 +178,7 @@ def run_pass(story: Story, max_keys: int) -> bool:
         story.now_ms,
         story.retention_ms,
         max_keys,
-        story.transactions.aborted(0, limit),
+        story.transactions.packed_aborted(0, limit),
         story.producers.states(),
     )
     result = compact_anywhere(story.log, story.files, given_rules, limit)

@@ -257,7 +257,7 @@ class Cleaner:
             now_ms=self._clock(),
             delete_retention_ms=partition.log.config.delete_retention_ms,
             max_keys=max(self._config["log.cleaner.dedupe.buffer.size"] // BYTES_PER_KEY, 1),
-            aborted=partition.aborted(start, end),
+            aborted=partition.packed_aborted(start, end),
             # As they are at this moment, which is also that of the segments.
             producers=partition.producers.states(),
         )

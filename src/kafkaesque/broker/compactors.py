@@ -17,7 +17,7 @@ import os
 import sys
 import time
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,6 +41,7 @@ SWAPS_AT_ONCE = 2
 _SLICE_SECONDS = 0.001
 _PAUSE_SECONDS = 0.002
 _READ_BYTES = 1 << 16
+_MARKERS_IN_A_TURN = 250
 _LOOK_SECONDS = 0.5
 """How often somebody sees whether a child still has something to do."""
 _SILENT_LOOKS = 20
@@ -161,7 +162,7 @@ class DiskCompactor:
         if result.ended_aborts and not work.is_void:
             # For good, before their markers go: a reader who is told of one looks for its marker,
             # and hides all until then.
-            work.partition.forget_aborted(result.ended_aborts)
+            await _forget_aborted(work.partition, result.ended_aborts)
             await work.partition.checkpoint()
         for cleaned in result.segments:
             if work.is_void:
@@ -172,6 +173,13 @@ class DiskCompactor:
 
     def stop(self) -> None:
         self._runner.stop()
+
+
+async def _forget_aborted(partition: Partition, markers: Sequence[int]) -> None:
+    for start in range(0, len(markers), _MARKERS_IN_A_TURN):
+        if start:
+            await asyncio.sleep(0)
+        partition.forget_aborted(markers[start : start + _MARKERS_IN_A_TURN])
 
 
 def _request(data_dir: str, work: Work) -> Request:
@@ -337,10 +345,10 @@ class MemoryCompactor(InSlices):
             if not work.is_void:
                 raise
         compacted()
+        if not work.is_void:
+            await _forget_aborted(work.partition, result.ended_aborts)
         if work.is_void:
             return None
-        if result.ended_aborts:
-            work.partition.forget_aborted(result.ended_aborts)
         for old, new in result.replacements:
             log.replace(old, new)
         return Done(result.cleaned_to, result.figures)

@@ -23,7 +23,7 @@ from typing import Protocol, TypeAlias
 from kafkaesque.broker.cold_reads import ColdReads
 from kafkaesque.broker.config import TopicConfig
 from kafkaesque.broker.disk import Disk
-from kafkaesque.broker.partition_transactions import OpenTransaction, PartitionTransactions
+from kafkaesque.broker.partition_transactions import OpenTransaction, PartitionTransactions, Told
 from kafkaesque.broker.producer_ids import ProducerIds
 from kafkaesque.broker.producers import Producers
 from kafkaesque.errors import ErrorCode, KafkaError
@@ -136,11 +136,19 @@ class Partition:
         """Transactions that were aborted and have a record, or their marker, in [start, end)."""
         return self._transactions.aborted(start, end)
 
-    def few_aborted(self, start: int, end: int) -> tuple[list[AbortedTransaction], int]:
-        """The same for one who reads from `start` on, and how far to read: `end`, or the edge of a
-        batch before it, if there are very many.
+    def packed_aborted(self, start: int, end: int) -> list[bytes]:
+        """The same and a few more, as three i64 each, in parts."""
+        return self._transactions.packed_aborted(start, end)
+
+    def are_many_aborted(self, start: int, end: int) -> bool:
+        """Whether one response cannot tell of all that ended in [start, end)."""
+        return self._transactions.are_many_aborted(start, end)
+
+    def told_aborted(self, start: int, batches: Buffer, looks: int) -> Told:
+        """How many of these batches, which were read from `start` on, may be sent to a reader of
+        committed records, and which aborted transactions have some of them.
         """
-        return self._transactions.few_aborted(start, end)
+        return self._transactions.told_aborted(start, batches, looks)
 
     def forget_aborted(self, markers: Collection[int]) -> None:
         """Before compaction removes the markers at these offsets: readers would look for them."""

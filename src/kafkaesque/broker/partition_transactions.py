@@ -9,24 +9,39 @@ replay the log from the last snapshot on.
 A snapshot: count u32, then per open transaction: producer id i64, epoch i16, first offset i64, time
 i64; count u32, then per aborted one: producer id i64, first offset i64, offset of its marker i64.
 In memory the aborted ones are these bytes, too, in blocks: there may be many of them.
+
+Which of them a reader is told of depends on the batches that it is sent: those that have one of
+them. Readers begin anew with each response, and of the others they would see nothing. There may be
+a hundred thousand that were open together.
 """
 
 import struct
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Set
 from dataclasses import dataclass
+from functools import cache
+from itertools import compress, islice
 from typing import NamedTuple
 
-from kafkaesque.records.batch import BatchHeader
+from kafkaesque.records.batch import CONTROL, HEADER_SIZE, LOG_OVERHEAD, TRANSACTIONAL, BatchHeader
 from kafkaesque.records.control import Marker
-from kafkaesque.types import AbortedTransaction
+from kafkaesque.types import AbortedTransaction, Buffer
 
 _COUNT = struct.Struct(">I")
 _OPEN = struct.Struct(">qhqq")
 _ABORTED = struct.Struct(">qqq")
 _BLOCK_SIZE = 128 * _ABORTED.size
-_FEW_BLOCKS = 8
+_MANY_BLOCKS = 8
+_SEEN = struct.Struct(">qi9xhi16xq")
+"""Of a batch: base offset, length, attributes, the last offset's delta, producer id."""
+
+LOOKS = 10_000
+"""How much one response may look at to say what was aborted in it: so many headers of batches, two
+or three milliseconds.
+"""
+_LOOKS_PER_TRANSACTION = 10
+_LOOKS_PER_BLOCK = 20
 
 
 class OpenTransaction(NamedTuple):
@@ -38,6 +53,52 @@ class OpenTransaction(NamedTuple):
     started_ms: int
 
 
+class Told(NamedTuple):
+    """Of some batches those that are sent, in bytes, and what was aborted in them."""
+
+    size: int
+    aborted: list[AbortedTransaction]
+    looks: int
+    """What it took to find out."""
+
+
+class _Seen(NamedTuple):
+    """Batches in a row: whose transactions have some of them."""
+
+    size: int
+    end_offset: int
+    producer_ids: Set[int]
+    looks: int
+
+
+def _look_through(batches: Buffer, looks: int) -> _Seen:
+    """Through as many of them as it may be, and one at least. Of what is no batch, its reader is to
+    find that out.
+    """
+    at = spent = end_offset = 0
+    producer_ids: set[int] = set()
+    unended: set[int] = set()
+    while at + HEADER_SIZE <= len(batches) and (spent < looks or not at):
+        base_offset, length, attributes, delta, producer_id = _SEEN.unpack_from(batches, at)
+        following = at + length + LOG_OVERHEAD
+        if following < at + HEADER_SIZE or following > len(batches):
+            break
+        if attributes & TRANSACTIONAL:
+            producer_ids.add(producer_id)
+            spent += 0 if producer_id in unended else _LOOKS_PER_TRANSACTION
+            (unended.discard if attributes & CONTROL else unended.add)(producer_id)
+        spent += 1
+        end_offset = max(end_offset, base_offset + delta + 1)
+        at = following
+    return _Seen(at or len(batches), end_offset, producer_ids, spent)
+
+
+@cache
+def _column(first: int, count: int) -> struct.Struct:
+    """One of the three fields of so many aborted transactions."""
+    return struct.Struct(">" + f"{8 * first}xq{16 - 8 * first}x" * count)
+
+
 @dataclass(slots=True)
 class _Block:
     """Some aborted transactions, packed, in the order of their markers."""
@@ -46,8 +107,23 @@ class _Block:
     min_first_offset: int
     last_offset: int
 
+    @classmethod
+    def of(cls, packed: bytes) -> "_Block":
+        count = len(packed) // _ABORTED.size
+        *_, last_offset = _ABORTED.unpack_from(packed, len(packed) - _ABORTED.size)
+        return cls(packed, min(_column(1, count).unpack(packed)), last_offset)
+
     def transactions(self) -> Iterator[AbortedTransaction]:
         return map(AbortedTransaction._make, _ABORTED.iter_unpack(self.packed))
+
+    def transactions_of(self, producer_ids: Set[int]) -> list[AbortedTransaction]:
+        """The same of a few, without making the others."""
+        packed, size = self.packed, _ABORTED.size
+        ids = _column(0, len(packed) // size).unpack(packed)
+        if producer_ids.isdisjoint(ids):
+            return []
+        numbers = [number for number, each in enumerate(ids) if each in producer_ids]
+        return [AbortedTransaction(*_ABORTED.unpack_from(packed, size * n)) for n in numbers]
 
 
 class AbortedTransactions:
@@ -65,7 +141,7 @@ class AbortedTransactions:
     def add(self, aborted: AbortedTransaction) -> None:
         packed = _ABORTED.pack(*aborted)
         if not self._blocks or len(self._blocks[-1].packed) >= _BLOCK_SIZE:
-            self._blocks.append(_Block(packed, aborted.first_offset, aborted.last_offset))
+            self._blocks.append(_Block.of(packed))
             return
         block = self._blocks[-1]
         block.packed += packed
@@ -82,31 +158,62 @@ class AbortedTransactions:
             if aborted.last_offset >= start and aborted.first_offset < end
         ]
 
-    def few_from(self, start: int, end: int) -> tuple[list[AbortedTransaction], int]:
-        """The same for an end that is lower where there would be many: after one of the markers.
-        But for those that were open together, a thousand at most.
+    def packed_between(self, start: int, end: int) -> list[bytes]:
+        """The same and a few more, packed, in parts."""
+        first = self._block_of(start)
+        blocks = islice(self._blocks, first, None)
+        return [block.packed for block in blocks if block.min_first_offset < end]
+
+    def are_many(self, start: int, end: int) -> bool:
+        """Whether one response cannot tell of all that have their marker in [start, end)."""
+        last = self._block_of(start) + _MANY_BLOCKS
+        return last < len(self._blocks) and self._blocks[last].last_offset < end
+
+    def told(self, start: int, batches: Buffer, looks: int) -> Told:
+        """To who reads these batches from `start` on: of as many as there is time to look at. One
+        at least, unless `looks` is 0.
         """
-        last = self._block_of(start) + _FEW_BLOCKS
-        if last < len(self._blocks):
-            end = min(end, self._blocks[last].last_offset + 1)
-        return self.between(start, end), end
+        first = self._block_of(start)
+        if first == len(self._blocks):
+            return Told(len(batches), [], 0)
+        if looks <= 0:
+            return Told(0, [], 0)
+        seen = _look_through(batches, looks)
+        looks, aborted = seen.looks, []
+        for block in islice(self._blocks, first, None):
+            if block.min_first_offset < seen.end_offset:
+                looks += _LOOKS_PER_BLOCK
+                aborted += [
+                    each
+                    for each in block.transactions_of(seen.producer_ids)
+                    if each.last_offset >= start and each.first_offset < seen.end_offset
+                ]
+        return Told(seen.size, aborted, looks)
 
     def forget_before(self, offset: int) -> None:
         del self._blocks[: self._block_of(offset)]
         if self._blocks:
-            self._keep(0, lambda aborted: aborted.last_offset >= offset)
+            self._keep(0, lambda marker: marker >= offset)
 
     def forget(self, markers: Collection[int]) -> None:
         markers = frozenset(markers)
-        for number in sorted({self._block_of(marker) for marker in markers}, reverse=True):
-            if number < len(self._blocks):
-                self._keep(number, lambda aborted: aborted.last_offset not in markers)
+        numbers, known_to = list[int](), -1
+        for marker in sorted(markers):
+            if marker > known_to:
+                number = self._block_of(marker)
+                if number == len(self._blocks):
+                    break
+                numbers.append(number)
+                known_to = self._blocks[number].last_offset
+        for number in reversed(numbers):
+            self._keep(number, lambda marker: marker not in markers)
 
-    def _keep(self, number: int, is_kept: Callable[[AbortedTransaction], bool]) -> None:
-        kept = list(filter(is_kept, self._blocks[number].transactions()))
-        if kept:
-            self._blocks[number].packed = b"".join(_ABORTED.pack(*aborted) for aborted in kept)
-            self._blocks[number].last_offset = kept[-1].last_offset
+    def _keep(self, number: int, is_kept: Callable[[int], bool]) -> None:
+        packed, size = self._blocks[number].packed, _ABORTED.size
+        markers = _column(2, len(packed) // size).unpack(packed)
+        positions = compress(range(0, len(packed), size), map(is_kept, markers))
+        if kept := b"".join([packed[at : at + size] for at in positions]):
+            self._blocks[number] = _Block.of(kept)
         else:
             del self._blocks[number]
 
@@ -117,13 +224,21 @@ class AbortedTransactions:
     def snapshot(self) -> list[bytes]:
         return [_COUNT.pack(len(self)), *(block.packed for block in self._blocks)]
 
+    @classmethod
+    def restore(cls, packed: bytes) -> "AbortedTransactions":
+        transactions = cls()
+        for at in range(0, len(packed), _BLOCK_SIZE):
+            transactions._blocks.append(_Block.of(packed[at : at + _BLOCK_SIZE]))
+        return transactions
+
 
 class PartitionTransactions:
     def __init__(self) -> None:
         # By producer, in the order in which they began: the first has the lowest offset.
         self._open: dict[int, OpenTransaction] = {}
         # First offset and marker of those that have ended, until the marker is visible, in the
-        # order of their markers.
+        # order of both: without those that began after one whose marker comes later. They are as
+        # open as that one, and the first has the lowest offset.
         self._ending: deque[tuple[int, int]] = deque()
         self._aborted = AbortedTransactions()
 
@@ -145,6 +260,8 @@ class PartitionTransactions:
         opened = self._open.pop(producer_id, None)
         if opened is None:
             return
+        while self._ending and self._ending[-1][0] > opened.first_offset:
+            self._ending.pop()
         self._ending.append((opened.first_offset, offset))
         if marker is Marker.ABORT:
             self._aborted.add(AbortedTransaction(producer_id, opened.first_offset, offset))
@@ -158,7 +275,7 @@ class PartitionTransactions:
         if not self._open and not self._ending:
             return high_watermark
         self.seen_to(high_watermark)
-        stable = min((first for first, _ in self._ending), default=high_watermark)
+        stable = self._ending[0][0] if self._ending else high_watermark
         if self._open:
             stable = min(stable, next(iter(self._open.values())).first_offset)
         return min(stable, high_watermark)
@@ -167,11 +284,17 @@ class PartitionTransactions:
         """Those with a record or their marker in [start, end)."""
         return self._aborted.between(start, end)
 
-    def few_aborted(self, start: int, end: int) -> tuple[list[AbortedTransaction], int]:
-        """Those with a record or their marker between `start` and where there are enough of them
-        for a while, or `end`; and where that is.
-        """
-        return self._aborted.few_from(start, end)
+    def packed_aborted(self, start: int, end: int) -> list[bytes]:
+        """The same and a few more, as three i64 each, in parts."""
+        return self._aborted.packed_between(start, end)
+
+    def are_many_aborted(self, start: int, end: int) -> bool:
+        """Whether one response cannot tell of all that have their marker in [start, end)."""
+        return self._aborted.are_many(start, end)
+
+    def told_aborted(self, start: int, batches: Buffer, looks: int) -> Told:
+        """To who reads these batches from `start` on."""
+        return self._aborted.told(start, batches, looks)
 
     def forget_before(self, offset: int) -> None:
         """The log starts there now."""
@@ -201,8 +324,6 @@ class PartitionTransactions:
             position += _OPEN.size
         (count,) = _COUNT.unpack_from(snapshot, position)
         position += _COUNT.size
-        for _ in range(count):
-            fields = _ABORTED.unpack_from(snapshot, position)
-            transactions._aborted.add(AbortedTransaction(*fields))
-            position += _ABORTED.size
+        packed = snapshot[position : position + count * _ABORTED.size]
+        transactions._aborted = AbortedTransactions.restore(packed)
         return transactions

@@ -17,7 +17,6 @@ Above: broker/cleaner.py. Below: compaction.py, cleaned.py, producer_state.py.
 import json
 import os
 import select
-import struct
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -33,14 +32,12 @@ from kafkaesque.log.producer_state import split
 from kafkaesque.log.segment_files import LOG
 from kafkaesque.log.store import Cleaned
 from kafkaesque.records.batch import HEADER_SIZE, read_header
-from kafkaesque.types import AbortedTransaction
 
 T = TypeVar("T")
 
 _READ_BYTES = 1 << 20
 _STDIN = 0
 _SIGN_OF_LIFE_SECONDS = 1.0
-_ABORTED = struct.Struct(">qqq")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +55,14 @@ class Request:
         be many.
         """
         yield self.line()
-        for aborted in _thousands(self.rules.aborted):
-            yield b"".join(_ABORTED.pack(*transaction) for transaction in aborted)
+        yield from self.rules.aborted
         for states in _thousands(self.rules.producers.values()):
             yield b"".join(states)
 
     def line(self) -> bytes:
         few = replace(self.rules, aborted=(), producers={})
         plain = asdict(replace(self, rules=few))
-        plain["aborted_bytes"] = len(self.rules.aborted) * _ABORTED.size
+        plain["aborted_bytes"] = sum(map(len, self.rules.aborted))
         plain["producer_bytes"] = sum(map(len, self.rules.producers.values()))
         return json.dumps(plain, separators=(",", ":")).encode() + b"\n"
 
@@ -75,7 +71,7 @@ class Request:
         fields = json.loads(stream.readline())
         rules = fields["rules"]
         aborted = _read(stream, fields.pop("aborted_bytes"))
-        rules["aborted"] = list(map(AbortedTransaction._make, _ABORTED.iter_unpack(aborted)))
+        rules["aborted"] = [aborted]
         rules["producers"] = dict(split(_read(stream, fields.pop("producer_bytes"))))
         # JSON knows no tuples.
         fields["segments"] = tuple(tuple(each) for each in fields["segments"])

@@ -39,7 +39,7 @@ from kafkaesque.records.batch import (
 from kafkaesque.records.compression import Codec, compress, decompress
 from kafkaesque.records.control import Marker, read_marker
 from kafkaesque.records.record import MAX_TIMESTAMP, MIN_TIMESTAMP
-from kafkaesque.types import AbortedTransaction, Buffer
+from kafkaesque.types import Buffer
 
 BYTES_PER_KEY = 208
 """What the map takes for a key at most: an entry of the dict just after it has grown, the key or
@@ -59,7 +59,11 @@ class Rules:
     now_ms: int
     delete_retention_ms: int
     max_keys: int
-    aborted: Sequence[AbortedTransaction] = ()
+    aborted: Sequence[bytes] = ()
+    """The transactions that were, in the order of their markers: producer id, first offset and
+    marker of each as i64, some to a part. There may be others that end before the segments, or
+    begin after them.
+    """
     producers: Mapping[int, bytes] = field(default_factory=dict)
     """The state of each (producer_state.py), by id. Where it is later than the segments, it is read
     from a header after them.
@@ -107,10 +111,13 @@ class Compaction:
         self._places: list[int] = []
         self._unreadable: set[int] = set()
         self._gone: BatchHeader | None = None
-        self._transactions = TransactionsPassed(rules.aborted, rules.producers)
+        self._transactions = TransactionsPassed(rules.producers)
 
     def map_keys(self) -> Iterator[None]:
         """Note the last place of each key. Yields after each batch, for whoever shares its time."""
+        for aborted in self._rules.aborted:
+            self._transactions.know(aborted)
+            yield
         first_dirty, full_at = self._rules.first_dirty, None
         is_first = True
         for source in self._sources:

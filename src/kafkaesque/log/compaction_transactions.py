@@ -8,23 +8,26 @@ epoch.
 Above: compaction.py. Below: producer_state.py.
 """
 
+import struct
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from kafkaesque.log.producer_state import epoch, last_batch
 from kafkaesque.records.batch import BatchHeader
-from kafkaesque.types import AbortedTransaction
+
+_ABORTED = struct.Struct(">qqq")
 
 
 class TransactionsPassed:
-    def __init__(
-        self, aborted: Iterable[AbortedTransaction], producers: Mapping[int, bytes]
-    ) -> None:
+    def __init__(self, producers: Mapping[int, bytes]) -> None:
         self._aborted: dict[int, list[tuple[int, int]]] = {}
-        for producer_id, first_offset, last_offset in sorted(aborted):
-            self._aborted.setdefault(producer_id, []).append((first_offset, last_offset))
         self._producers = producers
         self._unended: set[int] = set()
+
+    def know(self, aborted: bytes) -> None:
+        """Some of those that were aborted, packed as in `Rules`."""
+        for producer_id, first_offset, last_offset in _ABORTED.iter_unpack(aborted):
+            self._aborted.setdefault(producer_id, []).append((first_offset, last_offset))
 
     def is_aborted(self, header: BatchHeader) -> bool:
         """Whether these records are part of a transaction that was aborted."""

@@ -31,6 +31,7 @@ from kafkaesque.records.record import Record, decode_record, encode_records
 from kafkaesque.types import Buffer
 
 __all__ = [
+    "CONTROL",
     "DELETE_HORIZON",
     "HEADER_SIZE",
     "LOG_OVERHEAD",
@@ -38,6 +39,7 @@ __all__ = [
     "NO_PRODUCER_ID",
     "NO_SEQUENCE",
     "NO_TIMESTAMP",
+    "TRANSACTIONAL",
     "BatchHeader",
     "Codec",
     "Record",
@@ -70,8 +72,8 @@ _ATTRIBUTES_AT = 21
 _MAX_TIMESTAMP_AT = 35
 
 _LOG_APPEND_TIME = 0x08
-_TRANSACTIONAL = 0x10
-_CONTROL = 0x20
+TRANSACTIONAL = 0x10
+CONTROL = 0x20
 
 _CODECS = tuple(Codec)
 _MIN_LENGTH = HEADER_SIZE - LOG_OVERHEAD
@@ -128,11 +130,11 @@ class BatchHeader(NamedTuple):
 
     @property
     def is_transactional(self) -> bool:
-        return bool(self.attributes & _TRANSACTIONAL)
+        return bool(self.attributes & TRANSACTIONAL)
 
     @property
     def is_control(self) -> bool:
-        return bool(self.attributes & _CONTROL)
+        return bool(self.attributes & CONTROL)
 
     def moved_to(self, base_offset: int, leader_epoch: int) -> "BatchHeader":
         """The header of the same batch after `stamp`. As `_replace`, at a third of its cost."""
@@ -268,7 +270,7 @@ def new_batch(
         leader_epoch=leader_epoch,
         magic=MAGIC,
         crc=0,
-        attributes=codec | _TRANSACTIONAL * transactional | _CONTROL * control,
+        attributes=codec | TRANSACTIONAL * transactional | CONTROL * control,
         last_offset_delta=len(records) - 1,
         base_timestamp=base_timestamp,
         max_timestamp=max(record.timestamp for record in records),

@@ -2,18 +2,22 @@
 
 import asyncio
 
+import pytest
 from tests.unit.broker.connections import Client, memory_broker
 
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.topics import NewTopic
+from kafkaesque.log.log import Slice
 from kafkaesque.protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
+    FetchResponse,
     FetchTopic,
     PartitionData,
 )
 from kafkaesque.records.batch import Record, batches, new_batch, records
 from kafkaesque.records.control import Marker, read_marker
+from kafkaesque.types import Buffer
 
 TRANSACTIONS = 5000
 FEW = 2000
@@ -102,6 +106,152 @@ def test_they_do_not_wait_for_bytes_that_come_next_time() -> None:
         answering = Client(broker).call(fetch(0, 8 << 20), VERSION)
         (topic,) = (await asyncio.wait_for(answering, 60)).responses
         assert 0 < read(topic.partitions[0])[1] < partition.high_watermark
+        await broker.close()
+
+    asyncio.run(scenario())
+
+
+def fetch_all(
+    offsets: list[int], max_bytes: int, session: tuple[int, int] = (0, -1)
+) -> FetchRequest:
+    partitions = [
+        FetchPartition(partition=number, fetch_offset=offset, partition_max_bytes=max_bytes)
+        for number, offset in enumerate(offsets)
+    ]
+    session_id, epoch = session
+    return FetchRequest(
+        isolation_level=1,
+        min_bytes=1,
+        max_bytes=max_bytes,
+        session_id=session_id,
+        session_epoch=epoch,
+        topics=[FetchTopic(topic="orders", partitions=partitions)],
+    )
+
+
+def partitions_of(response: FetchResponse) -> list[PartitionData]:
+    return [data for topic in response.responses for data in topic.partitions]
+
+
+def test_one_response_tells_of_a_thousand_in_all_and_all_partitions_have_their_turn() -> None:
+    async def scenario() -> None:
+        broker = await memory_broker()
+        partitions = (await broker.topics.create(NewTopic("orders", 4))).partitions
+        committed = []
+        for partition in partitions:
+            for number in range(600):
+                _append(partition, number, b"aborted")
+                partition.append_marker(number, 0, Marker.ABORT)
+            _append(partition, 600, b"committed")
+            partition.append_marker(600, 0, Marker.COMMIT)
+            committed.append(b"committed")
+        client, offsets, session, seen = Client(broker), [0] * 4, (0, 0), list[bytes]()
+        end, fetches = partitions[0].high_watermark, 0
+        while min(offsets) < end:
+            assert fetches < 8
+            response = await client.call(fetch_all(offsets, 8 << 20, session), VERSION)
+            session = response.session_id, session[1] + 1
+            told = partitions_of(response)
+            assert sum(len(data.aborted_transactions or ()) for data in told) <= 1_000
+            sent = [data for data in told if data.records]
+            assert sent
+            for data in sent:
+                values, offsets[data.partition_index] = read(data)
+                seen += values
+            fetches += 1
+        assert seen == committed
+        await broker.close()
+
+    asyncio.run(scenario())
+
+
+def test_where_nothing_is_sent_nothing_is_told() -> None:
+    async def scenario() -> None:
+        broker = await memory_broker()
+        for partition in (await broker.topics.create(NewTopic("orders", 20))).partitions:
+            for number in range(20):
+                _append(partition, number, b"aborted")
+                partition.append_marker(number, 0, Marker.ABORT)
+        response = await Client(broker).call(fetch_all([0] * 20, 1), VERSION)
+        told = [data.aborted_transactions for data in partitions_of(response)]
+        assert [len(each or ()) for each in told] == [1] + [0] * 19
+        await broker.close()
+
+    asyncio.run(scenario())
+
+
+def test_of_transactions_that_were_open_together_a_thousand_are_told_at_a_time() -> None:
+    async def scenario() -> None:
+        broker = await memory_broker()
+        partition = (await broker.topics.create(NewTopic("orders", 1))).partition(0)
+        for number in range(3_000):
+            _append(partition, number, b"aborted" if number % 100 else b"committed")
+        for number in range(3_000):
+            partition.append_marker(number, 0, Marker.ABORT if number % 100 else Marker.COMMIT)
+        client, offset, seen = Client(broker), 0, list[bytes]()
+        while offset < partition.high_watermark:
+            (data,) = partitions_of(await client.call(fetch(offset, 1), VERSION))
+            assert len(data.aborted_transactions or ()) <= 1_000
+            values, offset = read(data)
+            seen += values
+        assert seen == [b"committed"] * 30
+        await broker.close()
+
+    asyncio.run(scenario())
+
+
+def test_what_was_read_while_the_log_start_moved_is_not_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What was aborted in it may be forgotten."""
+
+    async def scenario() -> None:
+        broker = await memory_broker()
+        partition = (await broker.topics.create(NewTopic("orders", 1))).partition(0)
+        _append(partition, 7, b"aborted")
+        partition.append_marker(7, 0, Marker.ABORT)
+
+        async def read_cold(partition: Partition, there: Slice) -> Buffer:
+            records = there.read()
+            partition.starts_for_good(partition.delete_records(-1))
+            return records
+
+        monkeypatch.setattr(Partition, "read_cold", read_cold)
+        there = partition.read(0, 8 << 20, 2)
+        monkeypatch.setattr(type(there), "read_nowait", lambda there: None)
+        (data,) = partitions_of(await Client(broker).call(fetch(0, 1), VERSION))
+        assert not data.records
+        await broker.close()
+
+    asyncio.run(scenario())
+
+
+def test_what_is_told_belongs_to_what_was_read_though_the_session_has_moved_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Another request of the same session may come over another connection meanwhile."""
+
+    async def scenario() -> None:
+        broker = await memory_broker()
+        partition = (await broker.topics.create(NewTopic("orders", 1))).partition(0)
+        _append(partition, 7, b"aborted")
+        partition.append_marker(7, 0, Marker.ABORT)
+
+        async def read_cold(partition: Partition, there: Slice) -> Buffer:
+            for session in broker.fetch_sessions._sessions.values():
+                for wanted in session.wanted.values():
+                    wanted.offset = 2
+            return there.read()
+
+        monkeypatch.setattr(Partition, "read_cold", read_cold)
+        there = partition.read(0, 8 << 20, 2)
+        monkeypatch.setattr(type(there), "read_nowait", lambda there: None)
+        response = await Client(broker).call(fetch_all([0], 8 << 20, (0, 0)), VERSION)
+        assert response.session_id
+        (data,) = partitions_of(response)
+        values, following = read(data)
+        assert following > 0
+        assert values == []
         await broker.close()
 
     asyncio.run(scenario())

@@ -1,5 +1,6 @@
 """Compaction for tests: keyed batches, whole passes on either store, and what is left of a log."""
 
+import struct
 from collections.abc import Iterator, Mapping, Sequence
 
 from tests.crash.forgetting import ForgettingFiles
@@ -53,6 +54,11 @@ def known(producer_id: int, *, epoch: int = 0, last_offset: int | None = None) -
     return {producer_id: state + (BATCH.pack(0, 0, last_offset, -1) if has_sent else b"")}
 
 
+def packed(aborted: Sequence[AbortedTransaction]) -> list[bytes]:
+    """As `Rules` wants them, each a part."""
+    return [struct.pack(">qqq", *transaction) for transaction in aborted]
+
+
 def rules(
     log: Log,
     *,
@@ -67,7 +73,7 @@ def rules(
         now_ms,
         log.config.delete_retention_ms,
         max_keys,
-        aborted,
+        packed(aborted),
         producers or {},
     )
 

@@ -8,7 +8,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from tests.unit.log.compacting import keyed, known, pairs, request, rules, swap_in
+from tests.unit.log.compacting import keyed, known, packed, pairs, request, rules, swap_in
 from tests.unit.log.logs import flush
 
 from kafkaesque.log.compact import Request, Result, compact, run
@@ -69,7 +69,7 @@ def test_requests_and_results_survive_their_way_to_the_child_and_back(
     for number in range(count):
         producers |= known(number, epoch=number % 7, last_offset=number if number % 3 else None)
     aborted = [AbortedTransaction(number, 2, number + 3) for number in range(count)]
-    given = Rules(5, 6, 7, 8, aborted, producers)
+    given = Rules(5, 6, 7, 8, [b"".join(packed(aborted))], producers)
     asked = Request("/somewhere", ((0, 5, 100), (5, 9, 200)), 1, 2, 3, given)
     assert Request.read(BytesIO(b"".join(asked.parts()))) == asked
     _, real = written(tmp_path, 5)
@@ -84,7 +84,7 @@ def test_no_part_of_a_request_is_large(tmp_path: Path) -> None:
         producers |= known(number, last_offset=number)
     aborted = [AbortedTransaction(number, 2, 3) for number in range(5000)]
     _, asked = written(tmp_path, 5)
-    asked = replace(asked, rules=replace(asked.rules, aborted=aborted, producers=producers))
+    asked = replace(asked, rules=replace(asked.rules, aborted=packed(aborted), producers=producers))
     assert max(map(len, asked.parts())) <= 1000 * max(map(len, producers.values()))
 
 

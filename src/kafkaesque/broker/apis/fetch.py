@@ -7,8 +7,9 @@ high watermark.
 - One response holds a few megabytes at most, and less where the broker's budget of bytes in flight
   is short: the reader comes back at once for the rest. A fetch of many partitions is looked at in
   slices.
-- To readers of committed records, what they are told of aborted transactions is bounded, too: where
-  there are thousands, they come back for the rest.
+- To readers of committed records, what they are told of aborted transactions is bounded, too: those
+  that have batches in the response. Where there are thousands, batches or whole partitions are left
+  for the next one.
 - The first batch is returned whole even if it exceeds the limits (KIP-74): a reader never gets
   stuck.
 - Bytes that are not in the page cache are read in threads, side by side. A partition whose disk
@@ -29,6 +30,7 @@ from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.cold_reads import ReadHangsError
 from kafkaesque.broker.fetch_sessions import Key, Session, Wanted, count_partitions
 from kafkaesque.broker.partition import Partition, check_leader_epoch
+from kafkaesque.broker.partition_transactions import LOOKS
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.log import Slice
 from kafkaesque.protocol.messages.fetch import (
@@ -38,6 +40,7 @@ from kafkaesque.protocol.messages.fetch import (
     FetchResponse,
     PartitionData,
 )
+from kafkaesque.types import Buffer
 
 _READ_COMMITTED = 1
 _SHARE_BYTES = 2 << 20
@@ -230,7 +233,7 @@ class _LongPoll:
 class _Found:
     """What a partition has to say: how many bytes, and where they are once they are to be read."""
 
-    __slots__ = ("data", "key", "partition", "size", "slice", "wanted")
+    __slots__ = ("data", "key", "offset", "partition", "reopened", "size", "slice", "wanted")
 
     def __init__(self, key: Key, wanted: Wanted) -> None:
         self.key = key
@@ -239,6 +242,9 @@ class _Found:
         self.data: PartitionData
         self.slice: Slice | None = None
         self.size = 0
+        # As they were when it was looked at: another request of the session may move the one.
+        self.offset = wanted.offset
+        self.reopened = 0
 
 
 class _Attempt:
@@ -262,6 +268,8 @@ class _Attempt:
         self._failed = False
         # Whether there is more, and it does not come this time.
         self._is_cut = False
+        # What is left of the time to look for what was aborted.
+        self._looks = LOOKS
         self.size = 0
         self._held = 0
         self._found: list[_Found] = []
@@ -329,15 +337,9 @@ class _Attempt:
             data.last_stable_offset = partition.last_stable_offset
             data.log_start_offset = partition.log.log_start_offset
             if self._committed:
-                stable = data.last_stable_offset
-                aborted, limit = partition.few_aborted(wanted.offset, stable)
-                self._is_cut |= limit < stable
-                data.aborted_transactions = [
-                    AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
-                    for each in aborted
-                ]
-            else:
-                data.aborted_transactions = None
+                limit = data.last_stable_offset
+                data.aborted_transactions = []
+                found.offset, found.reopened = wanted.offset, partition.reopened
             max_bytes = min(wanted.max_bytes, self._room - self.size)
             there = partition.log.read(wanted.offset, max_bytes, limit, min_one=self.size == 0)
         except KafkaError as error:
@@ -348,6 +350,8 @@ class _Attempt:
             found.slice = there
             found.size = there.size
             self.size += there.size
+            if self._committed and self.size < self._min_bytes:
+                self._is_cut |= partition.are_many_aborted(wanted.offset, limit)
 
     def answer(self) -> Answer:
         """What was seen, as much of it as may be sent now."""
@@ -480,6 +484,8 @@ class _Attempt:
     def _tell(self, some: list[_Found], topics: _Topics, served: list[Key]) -> None:
         for found in some:
             wanted, data = found.wanted, found.data
+            if data.records and self._committed:
+                self._tell_aborted(found, data.records)
             told = (data.high_watermark, data.log_start_offset)
             is_news = data.records or data.error_code or told != wanted.told
             if self._session.incremental and not is_news:
@@ -494,6 +500,25 @@ class _Attempt:
                 topic = FetchableTopicResponse(topic=wanted.topic, topic_id=wanted.topic_id)
                 topics[name] = topic
             topic.partitions.append(data)
+
+    def _tell_aborted(self, found: _Found, records: Buffer) -> None:
+        """Now that they are read: which of them were aborted. What cannot be said is not sent."""
+        partition, start, data = found.partition, found.offset, found.data
+        assert partition
+        if partition.reopened != found.reopened or partition.log.log_start_offset > start:
+            # While they were read, it was forgotten.
+            data.records = b""
+            return
+        told = partition.told_aborted(start, records, self._looks)
+        self._looks -= told.looks
+        if told.size < len(records):
+            # A copy: not to keep the rest.
+            data.records = bytes(records[: told.size])
+            found.size = told.size
+        data.aborted_transactions = [
+            AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
+            for each in told.aborted
+        ]
 
     def _told(self, topics: _Topics, served: list[Key]) -> FetchResponse:
         self._session.to_the_end(served)
