@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from kafkaesque.broker.apis import APIS, Api, Context
 from kafkaesque.broker.apis.api_versions import unsupported_api_versions
 from kafkaesque.broker.config import ANY_ADDRESS
+from kafkaesque.broker.long_requests import Room
 from kafkaesque.broker.partial_frame import PartialFrame, first_bytes
 from kafkaesque.errors import DecodeError, ErrorCode
 from kafkaesque.protocol.codec import decode, decode_in_steps, encode, encode_in_steps, taken_apart
@@ -81,15 +82,21 @@ _Encoding: TypeAlias = Generator[None, None, list[Buffer]]
 
 class _Place:
     """A place in the line of responses; `chunks` once there is an answer, `size` what it holds.
-    Without a context its request has not begun.
+    Without a context its request has not begun. A long one has a room, until it is answered.
     """
 
-    __slots__ = ("chunks", "context", "size")
+    __slots__ = ("chunks", "context", "room", "size")
 
     def __init__(self, size: int = 0, context: Context | None = None) -> None:
         self.chunks: list[Buffer] | None = None
         self.context = context
+        self.room: Room | None = None
         self.size = size
+
+    def leave_room(self) -> None:
+        room = self.room or (self.context and self.context.room)
+        if room:
+            room.leave()
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -452,21 +459,21 @@ class Connection(asyncio.BufferedProtocol):
     ) -> Any:
         message = MESSAGES[api.key].request
         size = min(len(data), MAX_ELEMENTS) * _ELEMENT_BYTES
-        async with self._broker.long_requests.room_for(size, len(data)) as room:
-            steps = decode_in_steps(message, header.api_version, data, position, MAX_ELEMENTS)
-            request, size = await self._broker.slices.run(_measured(steps))
-            room.resize(size)
-            context = place.context = place.context or self._context(api, header)
-            context.room = room
-            result = api.handle(context, request)
-            if isinstance(result, Awaitable):
-                if not context.alone and api.key not in _CHANGES and self._change is place:
-                    # Its ordered stage is over.
-                    self._change = None
-                    asyncio.get_running_loop().call_soon(self._catch_up)
-                result = await result
-            self._let_go(request)
-            return result
+        place.room = await self._broker.long_requests.enter(size, len(data))
+        steps = decode_in_steps(message, header.api_version, data, position, MAX_ELEMENTS)
+        request, size = await self._broker.slices.run(_measured(steps))
+        place.room.resize(size)
+        context = place.context = place.context or self._context(api, header)
+        context.room = place.room
+        result = api.handle(context, request)
+        if isinstance(result, Awaitable):
+            if not context.alone and api.key not in _CHANGES and self._change is place:
+                # Its ordered stage is over.
+                self._change = None
+                asyncio.get_running_loop().call_soon(self._catch_up)
+            result = await result
+        self._let_go(request)
+        return result
 
     def _let_go(self, message: Any) -> None:
         """Even to forget a hundred thousand objects takes long."""
@@ -486,16 +493,22 @@ class Connection(asyncio.BufferedProtocol):
         del self._under_way[answer]
         if self._is_lost:
             self._budget.give_back(place.size)
+        if not self._is_encoded_later(place, api, header, answer):
+            place.leave_room()
+
+    def _is_encoded_later(
+        self, place: _Place, api: Api, header: RequestHeader, answer: asyncio.Future[Any]
+    ) -> bool:
         if answer.cancelled():
-            return
+            return False
         if isinstance(error := answer.exception(), Exception):
             self._broken(place, api, header, error)
-            return
+            return False
         result = answer.result()
         if self._closing:
             if result is not None and api.key not in _HOT:
                 self._let_go(result)
-            return  # Nobody gets it any more.
+            return False  # Nobody gets it any more.
         try:
             if result is None:
                 chunks: list[Buffer] | _Encoding = []
@@ -505,11 +518,12 @@ class Connection(asyncio.BufferedProtocol):
                 chunks = _begin_to_encode(header, result)
         except Exception as error:
             self._broken(place, api, header, error)
-            return
+            return False
         if isinstance(chunks, list):
             self._fill(place, chunks)
-        else:
-            self._encode_in_slices(place, api, header, result, chunks)
+            return False
+        self._encode_in_slices(place, api, header, result, chunks)
+        return True
 
     def _respond(self, api: Api, header: RequestHeader, result: Any) -> None:
         """With what a handler has answered at once."""
@@ -538,6 +552,7 @@ class Connection(asyncio.BufferedProtocol):
 
         def encoded(done: asyncio.Future[list[Buffer]]) -> None:
             self._encoding.discard(done)
+            place.leave_room()
             self._let_go(response)
             if done.cancelled():
                 return

@@ -15,7 +15,6 @@ Above: connection.py, and the APIs with a short question and a long answer. Belo
 import asyncio
 from heapq import heappop, heappush
 from itertools import count
-from types import TracebackType
 
 from kafkaesque.broker.budget import Budget
 
@@ -38,29 +37,24 @@ class LongRequests:
         self._waiting: list[tuple[float, int, Room]] = []
         self._timer: asyncio.TimerHandle | None = None
 
-    def room_for(self, held_bytes: int, question_bytes: int = 0) -> "Room":
-        """`async with` waits until so much may be held, and gives it back at the end."""
-        return Room(self, held_bytes, question_bytes)
-
-    async def enter(self, room: "Room", question_bytes: int) -> None:
+    async def enter(self, held_bytes: int, question_bytes: int = 0) -> "Room":
+        """Wait until so much may be held. `leave` gives it back."""
+        room = Room(self, held_bytes)
         due = self._loop.time() + question_bytes / _BYTES_PER_SECOND
         heappush(self._waiting, (due, next(self._numbers), room))
         self._admit()
-        if room.is_held:
-            return
-        room.admitted = self._loop.create_future()
-        try:
-            await room.admitted
-        except asyncio.CancelledError:
-            if room.is_held:
-                self.leave(room)
-            raise
+        if not room.is_held:
+            room.admitted = self._loop.create_future()
+            try:
+                await room.admitted
+            except asyncio.CancelledError:
+                room.leave()
+                raise
+        return room
 
     def leave(self, room: "Room") -> None:
-        self.resize(room, 0)
         self._under_way -= 1
-        room.is_held = False
-        self._admit()
+        self.resize(room, 0)
 
     def resize(self, room: "Room", size: int) -> None:
         self._hold(size - room.size)
@@ -104,13 +98,12 @@ class LongRequests:
 
 
 class Room:
-    """What one long request may hold."""
+    """What one long request may hold, from before it is decoded until its answer is encoded."""
 
-    __slots__ = ("_question_bytes", "_requests", "admitted", "is_held", "size")
+    __slots__ = ("_requests", "admitted", "is_held", "size")
 
-    def __init__(self, requests: LongRequests, size: int, question_bytes: int) -> None:
+    def __init__(self, requests: LongRequests, size: int) -> None:
         self._requests = requests
-        self._question_bytes = question_bytes
         self.size = size
         self.is_held = False
         self.admitted: asyncio.Future[None] | None = None
@@ -123,14 +116,7 @@ class Room:
         """It comes to more, or to less, than was thought."""
         self._requests.resize(self, size)
 
-    async def __aenter__(self) -> "Room":
-        await self._requests.enter(self, self._question_bytes)
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._requests.leave(self)
+    def leave(self) -> None:
+        if self.is_held:
+            self.is_held = False
+            self._requests.leave(self)

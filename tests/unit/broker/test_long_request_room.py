@@ -40,12 +40,15 @@ class Visit:
     def __init__(self, requests: LongRequests, size: int, question_bytes: int = 0) -> None:
         self.is_in = False
         self._leave = asyncio.Event()
-        self.task = asyncio.ensure_future(self._visit(requests.room_for(size, question_bytes)))
+        self.task = asyncio.ensure_future(self._visit(requests, size, question_bytes))
 
-    async def _visit(self, room: Any) -> None:
-        async with room:
-            self.is_in = True
+    async def _visit(self, requests: LongRequests, size: int, question_bytes: int) -> None:
+        room = await requests.enter(size, question_bytes)
+        self.is_in = True
+        try:
             await self._leave.wait()
+        finally:
+            room.leave()
 
     async def leave(self) -> None:
         self._leave.set()
@@ -266,12 +269,13 @@ def test_topics_that_are_being_created_are_created_though_nobody_waits() -> None
 def test_long_answers_to_short_questions_wait_for_room_too() -> None:
     async def scenario(broker: Broker) -> None:
         await broker.topics.create(NewTopic("t", 2000))
-        async with broker.long_requests.room_for(broker.budget.limit):
-            client = Client(broker)
-            client.send(MetadataRequest(topics=None), 4)
-            for _ in range(50):
-                await asyncio.sleep(0)
-            assert not client.answers()
+        room = await broker.long_requests.enter(broker.budget.limit)
+        client = Client(broker)
+        client.send(MetadataRequest(topics=None), 4)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert not client.answers()
+        room.leave()
         await until(lambda: client.connection.is_busy is False)
         (answer,) = client.answers()
         assert [len(topic.partitions) for topic in answer.topics] == [2000]
@@ -332,15 +336,33 @@ def test_an_answer_within_a_long_request_does_not_wait_for_its_own_room() -> Non
 def test_a_long_answer_about_one_topic_waits_for_room() -> None:
     async def scenario(broker: Broker) -> None:
         await broker.topics.create(NewTopic("t", 2000))
-        async with broker.long_requests.room_for(broker.budget.limit):
-            client = Client(broker)
-            client.send(MetadataRequest(topics=[MetadataRequestTopic(name="t")]), 4)
-            for _ in range(50):
-                await asyncio.sleep(0)
-            assert not client.answers()
+        room = await broker.long_requests.enter(broker.budget.limit)
+        client = Client(broker)
+        client.send(MetadataRequest(topics=[MetadataRequestTopic(name="t")]), 4)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert not client.answers()
+        room.leave()
         await until(lambda: not client.connection.is_busy)
         (answer,) = client.answers()
         assert [len(topic.partitions) for topic in answer.topics] == [2000]
+
+    with_broker(scenario)
+
+
+def test_an_answer_holds_its_room_until_it_is_encoded() -> None:
+    async def scenario(broker: Broker) -> None:
+        await broker.topics.create(NewTopic("t", 3000))
+        clients = [Client(broker) for _ in range(5)]
+        for client in clients:
+            client.send(MetadataRequest(topics=[MetadataRequestTopic(name="t")]), 4)
+        most = 0
+        while any(client.connection.is_busy for client in clients):
+            await asyncio.sleep(0)
+            most = max(most, sum(len(client.connection._encoding) for client in clients))
+        assert most == 1
+        assert [len(client.answers()) for client in clients] == [1] * 5
+        assert broker.budget.used == 0
 
     with_broker(scenario)
 

@@ -1,13 +1,14 @@
 """Readers of committed records in a log with thousands of aborted transactions."""
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 from tests.unit.broker.connections import Client, memory_broker
 
+from kafkaesque.broker.cold_reads import ColdReads
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.topics import NewTopic
-from kafkaesque.log.log import Slice
 from kafkaesque.protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
@@ -200,6 +201,26 @@ def test_of_transactions_that_were_open_together_a_thousand_are_told_at_a_time()
     asyncio.run(scenario())
 
 
+def read_later(
+    partition: Partition, monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], None]
+) -> None:
+    """No page cache has anything, and before a thread has brought it something happens."""
+
+    def run(
+        reads: ColdReads, job: Callable[[], Buffer], begun: Callable[[], None]
+    ) -> asyncio.Future[Buffer]:
+        records = job()
+        meanwhile()
+        begun()
+        done: asyncio.Future[Buffer] = asyncio.get_running_loop().create_future()
+        done.set_result(records)
+        return done
+
+    monkeypatch.setattr(ColdReads, "run", run)
+    there = partition.read(0, 8 << 20, 2)
+    monkeypatch.setattr(type(there), "read_nowait", lambda there: None)
+
+
 def test_what_was_read_while_the_log_start_moved_is_not_sent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -211,14 +232,10 @@ def test_what_was_read_while_the_log_start_moved_is_not_sent(
         _append(partition, 7, b"aborted")
         partition.append_marker(7, 0, Marker.ABORT)
 
-        async def read_cold(partition: Partition, there: Slice) -> Buffer:
-            records = there.read()
+        def move_the_start() -> None:
             partition.starts_for_good(partition.delete_records(-1))
-            return records
 
-        monkeypatch.setattr(Partition, "read_cold", read_cold)
-        there = partition.read(0, 8 << 20, 2)
-        monkeypatch.setattr(type(there), "read_nowait", lambda there: None)
+        read_later(partition, monkeypatch, move_the_start)
         (data,) = partitions_of(await Client(broker).call(fetch(0, 1), VERSION))
         assert not data.records
         await broker.close()
@@ -237,15 +254,12 @@ def test_what_is_told_belongs_to_what_was_read_though_the_session_has_moved_on(
         _append(partition, 7, b"aborted")
         partition.append_marker(7, 0, Marker.ABORT)
 
-        async def read_cold(partition: Partition, there: Slice) -> Buffer:
+        def move_on() -> None:
             for session in broker.fetch_sessions._sessions.values():
                 for wanted in session.wanted.values():
                     wanted.offset = 2
-            return there.read()
 
-        monkeypatch.setattr(Partition, "read_cold", read_cold)
-        there = partition.read(0, 8 << 20, 2)
-        monkeypatch.setattr(type(there), "read_nowait", lambda there: None)
+        read_later(partition, monkeypatch, move_on)
         response = await Client(broker).call(fetch_all([0], 8 << 20, (0, 0)), VERSION)
         assert response.session_id
         (data,) = partitions_of(response)

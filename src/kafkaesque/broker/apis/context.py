@@ -1,7 +1,5 @@
 """What a handler knows of the request beside the request itself."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -40,16 +38,13 @@ class Context:
         if self.room is not None:
             self.room.resize(0)
 
-    @asynccontextmanager
-    async def room_for(self, held_bytes: int) -> AsyncIterator[None]:
-        """Before a long answer: wait until so much may be held."""
-        if self.room is not None:
+    async def take_room(self, held_bytes: int) -> None:
+        """Before a long answer: wait until so much may be held, until it is encoded."""
+        if self.room is None:
+            self.room = await self.broker.long_requests.enter(held_bytes)
+        else:
             # It is let in: if it waited again, it might wait for itself.
             self.room.resize(self.room.size + held_bytes)
-            yield
-            return
-        async with self.broker.long_requests.room_for(held_bytes):
-            yield
 
     @property
     def version(self) -> int:

@@ -26,13 +26,8 @@ async def list_groups(ctx: Context, request: ListGroupsRequest) -> ListGroupsRes
     count = len(ctx.broker.coordinator.table.groups)
     if GROUP_TYPE not in types:
         return ListGroupsResponse()
-    if count <= _MANY:
-        return await _listed(ctx, states)
-    async with ctx.room_for(count * _LISTED_BYTES):
-        return await _listed(ctx, states)
-
-
-async def _listed(ctx: Context, states: Set[str]) -> ListGroupsResponse:
+    if count > _MANY:
+        await ctx.take_room(count * _LISTED_BYTES)
     response = ListGroupsResponse()
     groups = list(ctx.broker.coordinator.table.groups.values())
     async for group in ctx.broker.slices.paced(groups):

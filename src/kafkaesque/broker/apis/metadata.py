@@ -34,10 +34,10 @@ _PARTITION_BYTES = 600
 async def metadata(ctx: Context, request: MetadataRequest) -> MetadataResponse:
     topics, paced = ctx.broker.topics, ctx.broker.slices.paced
     if request.topics is None or (ctx.version == 0 and not request.topics):
-        if topics.partition_total <= _MANY_PARTITIONS:
-            return await _every(ctx, request)
-        async with ctx.room_for(topics.partition_total * _PARTITION_BYTES):
-            return await _every(ctx, request)
+        if topics.partition_total > _MANY_PARTITIONS:
+            await ctx.take_room(topics.partition_total * _PARTITION_BYTES)
+        every = [_describe(topic) async for topic in paced(list(topics)) if not topic.is_unused]
+        return metadata_response(ctx, request, every)
     # A topic that is named a thousand times is described once, as in Kafka.
     wanted: dict[tuple[str | None, int], MetadataRequestTopic] = {}
     refused: dict[str, ErrorCode] = {}
@@ -49,30 +49,17 @@ async def metadata(ctx: Context, request: MetadataRequest) -> MetadataResponse:
                 ctx.ends_with_connection = False
                 await _create(ctx, topic.name, refused)
     if topics.partition_total > _MANY_PARTITIONS:
-        partitions = 0
-        async for topic in paced(wanted.values()):
-            partitions += topics.count_partitions(topic.name, topic.topic_id)
-        if partitions > _MANY_PARTITIONS:
-            async with ctx.room_for(partitions * _PARTITION_BYTES):
-                return await _named(ctx, request, wanted.values(), refused)
-    return await _named(ctx, request, wanted.values(), refused)
-
-
-async def _named(
-    ctx: Context,
-    request: MetadataRequest,
-    wanted: Iterable[MetadataRequestTopic],
-    refused: Mapping[str, ErrorCode],
-) -> MetadataResponse:
-    paced = ctx.broker.slices.paced
-    described = [_look_up(ctx, topic, refused) async for topic in paced(wanted)]
+        await _take_room(ctx, wanted.values())
+    described = [_look_up(ctx, topic, refused) async for topic in paced(wanted.values())]
     return metadata_response(ctx, request, described)
 
 
-async def _every(ctx: Context, request: MetadataRequest) -> MetadataResponse:
-    paced, topics = ctx.broker.slices.paced, list(ctx.broker.topics)
-    described = [_describe(topic) async for topic in paced(topics) if not topic.is_unused]
-    return metadata_response(ctx, request, described)
+async def _take_room(ctx: Context, wanted: Iterable[MetadataRequestTopic]) -> None:
+    partitions = 0
+    async for topic in ctx.broker.slices.paced(wanted):
+        partitions += ctx.broker.topics.count_partitions(topic.name, topic.topic_id)
+    if partitions > _MANY_PARTITIONS:
+        await ctx.take_room(partitions * _PARTITION_BYTES)
 
 
 async def _create(ctx: Context, name: str, refused: dict[str, ErrorCode]) -> None:

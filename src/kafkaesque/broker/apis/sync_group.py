@@ -21,12 +21,10 @@ def sync_group(
 ) -> SyncGroupResponse | Awaitable[SyncGroupResponse]:
     if not request.group_id:
         return SyncGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
-    if not _is_leader(ctx, request):
-        # Nobody needs them, and it may wait for long.
-        request.assignments.clear()
-        ctx.only_waits()
     if len(request.assignments) > _AT_ONCE:
         return _sync_large(ctx, request)
+    if not _is_leader(ctx, request):
+        return _follow(ctx, request)
     return _sync(ctx, request, {each.member_id: each.assignment for each in request.assignments})
 
 
@@ -36,10 +34,22 @@ def _is_leader(ctx: Context, request: SyncGroupRequest) -> bool:
 
 
 async def _sync_large(ctx: Context, request: SyncGroupRequest) -> SyncGroupResponse:
+    paced = ctx.broker.slices.paced
+    if not _is_leader(ctx, request):
+        async for _ in paced(range(len(request.assignments) - 1)):
+            request.assignments.pop()
+        return await _follow(ctx, request)
     assignments = {}
-    async for each in ctx.broker.slices.paced(request.assignments):
+    async for each in paced(request.assignments):
         assignments[each.member_id] = each.assignment
     return await _sync(ctx, request, assignments)
+
+
+def _follow(ctx: Context, request: SyncGroupRequest) -> Awaitable[SyncGroupResponse]:
+    """Nobody needs what assignments it has, and it may wait for its leader for long."""
+    request.assignments.clear()
+    ctx.only_waits()
+    return _sync(ctx, request, {})
 
 
 def _sync(
