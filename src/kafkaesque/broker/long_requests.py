@@ -30,7 +30,7 @@ class LongRequests:
         self._loop = loop
         self._under_way = 0
         self._held = 0
-        self._counted = 0
+        self.counted = 0
         """What of it the budget knows of."""
         self._last_entered = 0.0
         self._numbers = count()
@@ -64,8 +64,8 @@ class LongRequests:
     def _hold(self, size: int) -> None:
         self._held += size
         counted = min(self._held, self._budget.limit // 2)
-        self._budget.give_back(self._counted - counted)
-        self._counted = counted
+        self._budget.give_back(self.counted - counted)
+        self.counted = counted
 
     def _admit(self) -> None:
         while self._waiting:
