@@ -458,8 +458,10 @@ class Connection(asyncio.BufferedProtocol):
         self, place: _Place, api: Api, header: RequestHeader, data: memoryview, position: int
     ) -> Any:
         message = MESSAGES[api.key].request
-        size = min(len(data), MAX_ELEMENTS) * _ELEMENT_BYTES
-        place.room = await self._broker.long_requests.enter(size, len(data))
+        most_elements = min(len(data), MAX_ELEMENTS)
+        place.room = await self._broker.long_requests.enter(
+            most_elements * _ELEMENT_BYTES, most_elements
+        )
         steps = decode_in_steps(message, header.api_version, data, position, MAX_ELEMENTS)
         request, size = await self._broker.slices.run(_measured(steps))
         place.room.resize(size)

@@ -7,8 +7,8 @@ it comes to. One may always be under way, and where those that are do not come t
 hangs), one more each second. Whatever they hold, the other half of the budget is for those who are
 not long.
 
-Small ones come first: a request of 100 KB is overtaken by all that are smaller and come in the next
-ten seconds, and by nobody after that.
+Small ones come first: one that may have 50,000 elements is overtaken by all that are smaller and
+come in the next five seconds, and by nobody after that.
 Above: connection.py, and the APIs with a short question and a long answer. Below: budget.py.
 """
 
@@ -18,7 +18,7 @@ from itertools import count
 
 from kafkaesque.broker.budget import Budget
 
-_BYTES_PER_SECOND = 10_000
+_ELEMENTS_PER_SECOND = 10_000
 _MOST_SECONDS = 1.0
 _LOOK_AGAIN_SECONDS = 0.01
 """Room may come from others, who tell nobody."""
@@ -37,10 +37,10 @@ class LongRequests:
         self._waiting: list[tuple[float, int, Room]] = []
         self._timer: asyncio.TimerHandle | None = None
 
-    async def enter(self, held_bytes: int, question_bytes: int = 0) -> "Room":
+    async def enter(self, held_bytes: int, elements: int = 0) -> "Room":
         """Wait until so much may be held. `leave` gives it back."""
         room = Room(self, held_bytes)
-        due = self._loop.time() + question_bytes / _BYTES_PER_SECOND
+        due = self._loop.time() + elements / _ELEMENTS_PER_SECOND
         heappush(self._waiting, (due, next(self._numbers), room))
         self._admit()
         if not room.is_held:

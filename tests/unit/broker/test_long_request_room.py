@@ -37,13 +37,13 @@ LIMIT = 1000
 class Visit:
     """Somebody who enters, stays, and leaves when told to."""
 
-    def __init__(self, requests: LongRequests, size: int, question_bytes: int = 0) -> None:
+    def __init__(self, requests: LongRequests, size: int, elements: int = 0) -> None:
         self.is_in = False
         self._leave = asyncio.Event()
-        self.task = asyncio.ensure_future(self._visit(requests, size, question_bytes))
+        self.task = asyncio.ensure_future(self._visit(requests, size, elements))
 
-    async def _visit(self, requests: LongRequests, size: int, question_bytes: int) -> None:
-        room = await requests.enter(size, question_bytes)
+    async def _visit(self, requests: LongRequests, size: int, elements: int) -> None:
+        room = await requests.enter(size, elements)
         self.is_in = True
         try:
             await self._leave.wait()
@@ -97,14 +97,14 @@ def test_those_that_ask_less_come_first_but_not_for_ever() -> None:
     async def scenario(budget: Budget, requests: LongRequests, loop: ShiftedLoop) -> None:
         first = Visit(requests, LIMIT)
         await until(lambda: first.is_in)
-        long = Visit(requests, LIMIT, question_bytes=100_000)
+        long = Visit(requests, LIMIT, elements=100_000)
         await settled()
-        short = Visit(requests, LIMIT, question_bytes=1000)
+        short = Visit(requests, LIMIT, elements=1000)
         await settled()
         loop.shift_ms += 11_000
         # A second without anybody has passed, too.
         await until(lambda: short.is_in)
-        late = Visit(requests, LIMIT, question_bytes=1000)
+        late = Visit(requests, LIMIT, elements=1000)
         await settled()
         await first.leave()
         await short.leave()
