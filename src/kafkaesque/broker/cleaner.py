@@ -261,7 +261,7 @@ class Cleaner:
             # As they are at this moment, which is also that of the segments.
             producers=partition.producers.states(),
         )
-        return Work(partition, found, rules, partition.log.log_start_offset)
+        return Work(partition, found, rules, partition.log.log_start_offset, partition.reopened)
 
     def _succeeded(self, partition: Partition, done: Done, began_ms: int) -> None:
         history = self._history(partition)

@@ -60,13 +60,17 @@ class Work:
     cleanable: Cleanable
     rules: Rules
     log_start_offset: int
+    reopened: int
 
     @property
     def is_void(self) -> bool:
-        """Whether the log has become another since: deleted, cut, not to be compacted."""
+        """Whether the log has become another since: deleted, cut, not to be compacted. One that has
+        come back after a failed flush may know again what the pass has let it forget.
+        """
         partition = self.partition
         return (
             partition.offline is not None
+            or partition.reopened != self.reopened
             or partition.log.log_start_offset != self.log_start_offset
             or not partition.config.compacted
         )

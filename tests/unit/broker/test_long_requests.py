@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.unit.broker.brokers import until
 from tests.unit.broker.connections import Client, memory_broker
+from tests.wire.requests import batch
 
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.fetch_sessions import FetchSessions
@@ -161,6 +162,30 @@ def test_thousands_of_topics_are_described_in_the_order_of_their_names() -> None
         )
         answer = await client.call(request, 0)
         assert [topic.name for topic in answer.topics] == sorted(names)
+
+    with_client(scenario)
+
+
+@pytest.mark.parametrize("turns", range(0, 60, 6))
+def test_what_comes_while_a_long_poll_looks_at_many_partitions_wakes_it(turns: int) -> None:
+    async def scenario(broker: Broker, client: Client) -> None:
+        topic = await broker.topics.create(NewTopic("many", 300))
+        clock = count()
+        broker.slices = Slices(lambda: next(clock))
+        partitions = [FetchPartition(partition=i, partition_max_bytes=1000) for i in range(300)]
+        topics = [FetchTopic(topic="many", partitions=partitions)]
+        an_hour = 3_600_000
+        client.send(
+            FetchRequest(max_wait_ms=an_hour, min_bytes=1, max_bytes=1000, topics=topics), 11
+        )
+        await until(lambda: broker.long_polls)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        topic.partition(0).append(memoryview(batch([b"value"])))
+        async with asyncio.timeout(60):
+            await until(lambda: client.wire.sent)
+        (answer,) = client.answers()
+        assert [bool(p.records) for p in answer.responses[0].partitions] == [True] + [False] * 299
 
     with_client(scenario)
 

@@ -1,9 +1,12 @@
 """Readers of committed records in a log with thousands of aborted transactions."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from pathlib import Path
 
 import pytest
+from tests.unit.broker import broker_rig
+from tests.unit.broker.broker_rig import BrokerRig, run
 from tests.unit.broker.connections import Client, memory_broker
 
 from kafkaesque.broker.cold_reads import ColdReads
@@ -39,12 +42,18 @@ def fill(partition: Partition) -> list[bytes]:
     return committed
 
 
-def _append(partition: Partition, producer_id: int, value: bytes) -> None:
+def _append(
+    partition: Partition,
+    producer_id: int,
+    value: bytes,
+    key: bytes | None = None,
+    sequence: int = 0,
+) -> None:
     batch = new_batch(
-        [Record(0, 1_700_000_000_000, None, value)],
+        [Record(0, 1_700_000_000_000, key, value)],
         producer_id=producer_id,
         producer_epoch=0,
-        base_sequence=0,
+        base_sequence=sequence,
         transactional=True,
     )
     partition.append(memoryview(batch))
@@ -269,3 +278,56 @@ def test_what_is_told_belongs_to_what_was_read_though_the_session_has_moved_on(
         await broker.close()
 
     asyncio.run(scenario())
+
+
+def test_a_pass_whose_partition_comes_back_meanwhile_leaves_the_markers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it had let the partition forget is known again: a reader looks for its markers."""
+    failures, has_forgotten = [1], list[int]()
+    checkpoint, forget = Partition.checkpoint, Partition.forget_aborted
+
+    def forgets(partition: Partition, markers: Collection[int]) -> None:
+        has_forgotten.extend(markers)
+        forget(partition, markers)
+
+    async def fails_before(partition: Partition) -> None:
+        if has_forgotten and failures:
+            failures.clear()
+            partition._go_offline(OSError(5, "the disk is gone"))
+            await partition.reopen()
+        await checkpoint(partition)
+
+    async def work(rig: BrokerRig) -> None:
+        topic = await rig.topic(
+            "orders",
+            cleanup_policy="compact",
+            segment_bytes="4096",
+            delete_retention_ms="0",
+            min_cleanable_dirty_ratio="0.01",
+        )
+        partition = topic.partition(0)
+        for sequence, marker in enumerate((Marker.ABORT, Marker.COMMIT)):
+            for producer_id in range(100):
+                key = b"%d" % producer_id
+                _append(partition, producer_id, marker.name.encode(), key, sequence)
+            for producer_id in range(100):
+                partition.append_marker(producer_id, 0, marker)
+        await partition.checkpoint()
+        monkeypatch.setattr(Partition, "forget_aborted", forgets)
+        monkeypatch.setattr(Partition, "checkpoint", fails_before)
+        for _ in range(6):
+            await rig.fill(partition, 1, 3000)
+            monkeypatch.setattr(broker_rig, "NOW", broker_rig.NOW + 3_600_000)
+            await rig.broker.storage.checkpoint()
+            await rig.broker.cleaner.clean()
+        assert not failures
+        client, offset, seen = Client(rig.broker), 0, list[bytes]()
+        while offset < partition.last_stable_offset:
+            (data,) = partitions_of(await client.call(fetch(offset, 1), VERSION))
+            values, offset = read(data)
+            seen += values
+        assert seen.count(b"COMMIT") == 100
+        assert b"ABORT" not in seen
+
+    run(tmp_path, work)

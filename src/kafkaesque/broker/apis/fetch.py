@@ -175,10 +175,11 @@ class _LongPoll:
             self.answer.get_loop().call_soon(self._read_again)
 
     def _read_again(self) -> None:
+        self._is_woken = False
         if self.answer.done() or self._reading:
             return
         attempt, moved = self._attempt, self._moved
-        self._moved, self._is_woken = set(), False
+        self._moved = set()
         if self._is_long:
             self._read_later(self._look(attempt, moved))
             return
