@@ -350,7 +350,7 @@ LOAD = (
     on(
         "kafka-producer-perf-test",
         "--topic load --num-records 10 --record-size 10 --throughput -1"
-        " --transactional-id perf --transaction-duration-ms 100",
+        " --transactional-id perf --transaction-duration-ms 60000",
         blurred=True,
     ),
     on(
