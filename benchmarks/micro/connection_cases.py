@@ -44,6 +44,12 @@ class _Sink(asyncio.Transport):
     def is_closing(self) -> bool:
         return False
 
+    def pause_reading(self) -> None:
+        """On a busy machine, its turn may be over. What it sends is taken all the same."""
+
+    def resume_reading(self) -> None:
+        pass
+
     def write(self, data: Any) -> None:
         self._last = [data]
 
