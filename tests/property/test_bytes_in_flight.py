@@ -30,7 +30,7 @@ class World:
 
     def check(self) -> None:
         held = [client.connection._held for client in self.clients]
-        long = self.broker.long_requests.counted
+        long = self.broker.budget.used_by_long
         assert self.broker.budget.used == sum(held) + long
         assert 0 <= long <= LIMIT // 2
         assert all(size >= 0 for size in held)
@@ -122,7 +122,7 @@ def test_what_is_in_flight_is_what_connections_and_long_requests_hold(
             world.check()
         for client in world.clients:
             client.cut()
-        assert broker.budget.used == broker.long_requests.counted
+        assert broker.budget.used == broker.budget.used_by_long
         await until(lambda: not broker.budget.used)
         assert not broker.budget.waiting
         await broker.close()

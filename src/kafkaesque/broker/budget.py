@@ -3,9 +3,10 @@ are not sent. All connections of a broker share one budget; beyond it they are r
 the other, as bytes are given back, in the order in which they came to wait.
 
 A request that alone exceeds the budget goes through when next to nothing else is in flight: what
-the waiting connections have sent so far does not count, or they would wait for each other. One that
-has gone so far comes before those that have not begun, until it is whole: else all of them would
-grow, a little in each round, and their sum has no bound.
+the waiting connections have sent so far does not count, or they would wait for each other; nor what
+long requests hold (long_requests.py), who may do so for long. One that has gone so far comes before
+those that have not begun, until it is whole: else all of them would grow, a little in each round,
+and their sum has no bound.
 """
 
 import asyncio
@@ -29,11 +30,13 @@ class Holder(Protocol):
 class Budget:
     """`used` is added to by those who hold bytes; giving some back wakes who waits."""
 
-    __slots__ = ("_favoured", "_is_woken", "_loop", "limit", "used", "waiting")
+    __slots__ = ("_favoured", "_is_woken", "_loop", "limit", "used", "used_by_long", "waiting")
 
     def __init__(self, limit: int, loop: asyncio.AbstractEventLoop) -> None:
         self.limit = limit
         self.used = 0
+        self.used_by_long = 0
+        """What of it long requests hold."""
         self.waiting: OrderedDict[Holder, int] = OrderedDict()
         self._favoured: Holder | None = None
         self._is_woken = False
@@ -97,4 +100,4 @@ class Budget:
         if self.used + size <= self.limit:
             return True
         parked = sum(holder.parked_bytes for holder in self.waiting)
-        return self.used - parked <= self.limit // _SLACK
+        return self.used - self.used_by_long - parked <= self.limit // _SLACK

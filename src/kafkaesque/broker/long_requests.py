@@ -4,8 +4,8 @@ has room for.
 A frame is let in by its size. Decoded, and with its answer, a long one is a hundred times as large:
 50 KB with 49,000 empty names become 20 MB. So it waits here, as bytes, until there is room for what
 it comes to. One may always be under way, and where those that are do not come to their end (a disk
-hangs), one more each second. Whatever they hold, the other half of the budget is for those who are
-not long.
+hangs), one more each second, until they hold twice the budget. Whatever they hold, the other half
+of it is for those who are not long.
 
 Small ones come first: one that may have 50,000 elements is overtaken by all that are smaller and
 come in the next five seconds, and by nobody after that.
@@ -30,8 +30,6 @@ class LongRequests:
         self._loop = loop
         self._under_way = 0
         self._held = 0
-        self.counted = 0
-        """What of it the budget knows of."""
         self._last_entered = 0.0
         self._numbers = count()
         self._waiting: list[tuple[float, int, Room]] = []
@@ -63,9 +61,9 @@ class LongRequests:
 
     def _hold(self, size: int) -> None:
         self._held += size
-        counted = min(self._held, self._budget.limit // 2)
-        self._budget.give_back(self.counted - counted)
-        self.counted = counted
+        budget = self._budget
+        before, budget.used_by_long = budget.used_by_long, min(self._held, budget.limit // 2)
+        budget.give_back(before - budget.used_by_long)
 
     def _admit(self) -> None:
         while self._waiting:
@@ -94,7 +92,7 @@ class LongRequests:
         if self._held + size <= limit // 2 and used + size <= limit:
             return True
         is_late = self._loop.time() - self._last_entered > _MOST_SECONDS
-        return is_late or not self._under_way
+        return not self._under_way or (is_late and self._held + size <= 2 * limit)
 
 
 class Room:

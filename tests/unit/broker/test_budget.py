@@ -93,6 +93,23 @@ def test_those_who_wait_with_half_a_request_do_not_wait_for_each_other() -> None
     run(scenario)
 
 
+def test_those_who_wait_with_half_a_request_do_not_wait_for_long_ones() -> None:
+    """One of those may be there for as long as a disk hangs."""
+
+    async def scenario(budget: Budget, log: list[str]) -> None:
+        budget.used = budget.used_by_long = 50
+        first, second = (Waiter(budget, name, 25, 40, log) for name in ("first", "second"))
+        assert not first.ask()
+        assert not second.ask()
+        await settled()
+        assert log == ["first"]
+        budget.give_back(first.size + first.parked_bytes)
+        await settled()
+        assert log == ["first", "second"]
+
+    run(scenario)
+
+
 def test_one_that_has_gone_holds_nobody_up() -> None:
     async def scenario(budget: Budget, log: list[str]) -> None:
         budget.used = 100

@@ -117,6 +117,22 @@ def test_those_that_ask_less_come_first_but_not_for_ever() -> None:
     in_a_loop(scenario)
 
 
+def test_where_none_comes_to_its_end_they_hold_twice_the_budget_at_most() -> None:
+    async def scenario(budget: Budget, requests: LongRequests, loop: ShiftedLoop) -> None:
+        visits = [Visit(requests, LIMIT // 2) for _ in range(6)]
+        for _ in visits:
+            await settled()
+            loop.shift_ms += 1100
+            requests._look_again()
+        await settled()
+        assert [visit.is_in for visit in visits] == [True] * 4 + [False] * 2
+        for visit in visits:
+            await until(lambda visit=visit: visit.is_in)  # type: ignore[misc]
+            await visit.leave()
+
+    in_a_loop(scenario)
+
+
 def test_room_that_others_give_back_is_found() -> None:
     async def scenario(budget: Budget, requests: LongRequests, loop: ShiftedLoop) -> None:
         first = Visit(requests, 100)
@@ -306,7 +322,7 @@ def test_a_producer_that_wants_no_answer_may_go_when_it_has_sent_all() -> None:
 def test_whatever_long_requests_hold_half_of_the_budget_is_for_others() -> None:
     async def scenario(budget: Budget, requests: LongRequests, loop: ShiftedLoop) -> None:
         visits = []
-        for _ in range(5):
+        for _ in range(2):
             visits.append(visit := Visit(requests, LIMIT))
             loop.shift_ms += 2000
             await until(lambda visit=visit: visit.is_in)  # type: ignore[misc]
