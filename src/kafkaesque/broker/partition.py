@@ -102,6 +102,8 @@ class Partition:
         """To be called when a log that could not be begun is there."""
         self.reopened = 0
         """How often it has come back after a failed flush, without what was not durable."""
+        self.forgotten_aborts = 0
+        """How often compaction has made it forget aborted transactions."""
         self.cold_reads = ColdReads(disk, name)
         self._disk = disk
         self._begin = begin
@@ -152,6 +154,7 @@ class Partition:
 
     def forget_aborted(self, markers: Collection[int]) -> None:
         """Before compaction removes the markers at these offsets: readers would look for them."""
+        self.forgotten_aborts += 1
         self._transactions.forget_aborted(markers)
 
     def open_transactions(self) -> list[OpenTransaction]:

@@ -280,6 +280,24 @@ def test_what_is_told_belongs_to_what_was_read_though_the_session_has_moved_on(
     asyncio.run(scenario())
 
 
+def test_what_was_read_while_compaction_forgot_what_was_aborted_is_not_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The files that a slow read has are as they were some passes ago."""
+
+    async def scenario() -> None:
+        broker = await memory_broker()
+        partition = (await broker.topics.create(NewTopic("orders", 1))).partition(0)
+        _append(partition, 7, b"aborted")
+        partition.append_marker(7, 0, Marker.ABORT)
+        read_later(partition, monkeypatch, lambda: partition.forget_aborted([1]))
+        (data,) = partitions_of(await Client(broker).call(fetch(0, 1), VERSION))
+        assert read(data) == ([], 0)
+        await broker.close()
+
+    asyncio.run(scenario())
+
+
 def test_a_pass_whose_partition_comes_back_meanwhile_leaves_the_markers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

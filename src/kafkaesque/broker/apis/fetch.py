@@ -234,7 +234,7 @@ class _LongPoll:
 class _Found:
     """What a partition has to say: how many bytes, and where they are once they are to be read."""
 
-    __slots__ = ("data", "key", "offset", "partition", "reopened", "size", "slice", "wanted")
+    __slots__ = ("data", "key", "known_aborts", "offset", "partition", "size", "slice", "wanted")
 
     def __init__(self, key: Key, wanted: Wanted) -> None:
         self.key = key
@@ -245,7 +245,7 @@ class _Found:
         self.size = 0
         # As they were when it was looked at: another request of the session may move the one.
         self.offset = wanted.offset
-        self.reopened = 0
+        self.known_aborts = (0, 0)
 
 
 class _Attempt:
@@ -330,7 +330,12 @@ class _Attempt:
         found.size, found.slice = 0, None
         try:
             topic = self._ctx.broker.topics.find(wanted.topic, wanted.topic_id)
-            found.partition = partition = topic.partition(wanted.partition)
+            partition = topic.partition(wanted.partition)
+            if found.partition is not partition:
+                if found.partition is not None:
+                    # Its topic was made anew: who waits here, watches the one that is gone.
+                    raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+                found.partition = partition
             check_leader_epoch(wanted.current_leader_epoch)
             if partition.offline is not None:
                 partition.check_online()
@@ -340,7 +345,7 @@ class _Attempt:
             if self._committed:
                 limit = data.last_stable_offset
                 data.aborted_transactions = []
-                found.offset, found.reopened = wanted.offset, partition.reopened
+                found.offset, found.known_aborts = wanted.offset, _known_aborts(partition)
             max_bytes = min(wanted.max_bytes, self._room - self.size)
             there = partition.log.read(wanted.offset, max_bytes, limit, min_one=self.size == 0)
         except KafkaError as error:
@@ -363,15 +368,23 @@ class _Attempt:
         return self._with_cold_reads(cold) if cold else self._response()
 
     async def answer_in_slices(self) -> FetchResponse:
-        if self.size > min(self._share, self._ctx.broker.budget.room):
+        """Others read between the slices: each looks what room they have left, and counts what it
+        has read until that is sent.
+        """
+        budget = self._ctx.broker.budget
+        if self.size > min(self._share, budget.room):
             self._shrink()
-        cold = [
-            found
-            async for found in self._ctx.broker.slices.paced(self._found)
-            if found.size and not self._read(found)
-        ]
-        await self._read_cold(cold)
-        return await self._response_in_slices()
+        cold = []
+        try:
+            async for found in self._ctx.broker.slices.paced(self._found):
+                if self._held and found.size > budget.room:
+                    self._drop(found)
+                if found.size and not self._read_and_hold(found):
+                    cold.append(found)
+            await self._read_cold(cold)
+            return await self._response_in_slices()
+        finally:
+            budget.give_back(self._held)
 
     def _shrink(self) -> None:
         """What others have not read yet leaves less for this one, but never nothing."""
@@ -392,32 +405,36 @@ class _Attempt:
         try:
             records = found.slice.read_nowait()
         except KafkaError as error:
-            found.data.error_code = error.code
+            is_gone = found.partition is not None and found.partition.is_closed
+            found.data.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_gone else error.code
             return True
         if records is None:
             return False
         found.data.records, found.slice = records, None
         return True
 
+    def _read_and_hold(self, found: _Found) -> bool:
+        is_there = self._read(found)
+        if is_there:
+            self._hold(found.size)
+        return is_there
+
     async def _with_cold_reads(self, cold: list[_Found]) -> FetchResponse:
-        await self._read_cold(cold)
-        return self._response()
+        self._hold(self.size - sum(found.size for found in cold))
+        try:
+            await self._read_cold(cold)
+            return self._response()
+        finally:
+            self._ctx.broker.budget.give_back(self._held)
 
     async def _read_cold(self, cold: list[_Found]) -> None:
         """Of bytes that are not there yet, those count whose read has begun: others may wait for
         long, and hold none.
         """
-        if not cold:
-            return
-        hot = self.size - sum(found.size for found in cold)
         hopeful = [f for f in cold if f.partition and not f.partition.cold_reads.is_stuck]
-        self._hold(hot)
-        try:
-            async with asyncio.TaskGroup() as reading:
-                for found in hopeful if hopeful or hot else cold:
-                    reading.create_task(self._read_from_disk(found))
-        finally:
-            self._ctx.broker.budget.give_back(self._held)
+        async with asyncio.TaskGroup() as reading:
+            for found in hopeful if hopeful or self._held else cold:
+                reading.create_task(self._read_from_disk(found))
         if late := {f for f in cold if not (f.data.records or f.data.error_code)}:
             await self._leave_out(late)
 
@@ -430,11 +447,11 @@ class _Attempt:
         self._session.to_the_end([found.key for found in late])
         for found in late:
             self._drop(found)
-        self._room = min(self._room, self._share, self._ctx.broker.budget.room)
+        self._room = min(self._room, self._share, self._ctx.broker.budget.room + self._held)
         async for found in self._ctx.broker.slices.paced(self._found):
             if not (found.size or found.data.error_code or found in late):
                 self._look_at(found)
-                if found.size and not self._read(found):
+                if found.size and not self._read_and_hold(found):
                     self._drop(found)
 
     def _drop(self, found: _Found) -> None:
@@ -506,8 +523,8 @@ class _Attempt:
         """Now that they are read: which of them were aborted. What cannot be said is not sent."""
         partition, start, data = found.partition, found.offset, found.data
         assert partition
-        if partition.reopened != found.reopened or partition.log.log_start_offset > start:
-            # While they were read, it was forgotten.
+        if _known_aborts(partition) != found.known_aborts or partition.log.log_start_offset > start:
+            # While they were read, some were forgotten.
             data.records = b""
             return
         told = partition.told_aborted(start, records, self._looks)
@@ -524,3 +541,10 @@ class _Attempt:
     def _told(self, topics: _Topics, served: list[Key]) -> FetchResponse:
         self._session.to_the_end(served)
         return FetchResponse(session_id=self._session.id, responses=list(topics.values()))
+
+
+def _known_aborts(partition: Partition) -> tuple[int, int]:
+    """Changes when it forgets aborted transactions: files that are being read may have their
+    records still.
+    """
+    return partition.reopened, partition.forgotten_aborts

@@ -1,0 +1,149 @@
+"""A fetch of more partitions than one slice: what others do between its slices."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.broker.brokers import call, new_topic, until, with_broker
+from tests.unit.broker.connections import EndlessTurn
+
+from kafkaesque.broker.apis.fetch import _Attempt, _Found
+from kafkaesque.broker.broker import Broker
+from kafkaesque.errors import ErrorCode
+from kafkaesque.protocol.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    PartitionData,
+)
+from kafkaesque.records.batch import Record, new_batch
+
+PARTITIONS = 300
+VERSION = 11
+BUDGET = 4 << 20
+
+
+class CountedSlices:
+    """Each thing takes a slice of its own; the one of this number is held until it is let go."""
+
+    def __init__(self, broker: Broker, number: int) -> None:
+        self.waits = False
+        self._number = number
+        self._count = 0
+        self._may_go_on = asyncio.Event()
+        self._turn = broker.slices.turn
+        broker.slices._clock = count().__next__
+        broker.slices.turn = self._held_turn  # type: ignore[method-assign]
+
+    async def _held_turn(self, *, is_first: bool = False) -> None:
+        self._count += 1
+        if self._count == self._number:
+            self.waits = True
+            await self._may_go_on.wait()
+        await self._turn(is_first=is_first)
+
+    def let_go(self) -> None:
+        self._may_go_on.set()
+
+
+def fetch(max_wait_ms: int = 0) -> FetchRequest:
+    partitions = [
+        FetchPartition(partition=number, partition_max_bytes=1 << 20)
+        for number in range(PARTITIONS)
+    ]
+    return FetchRequest(
+        max_wait_ms=max_wait_ms,
+        min_bytes=1,
+        max_bytes=50 << 20,
+        topics=[FetchTopic(topic="many", partitions=partitions)],
+    )
+
+
+def partitions_of(response: FetchResponse) -> list[PartitionData]:
+    return [data for topic in response.responses for data in topic.partitions]
+
+
+def size_of(response: FetchResponse) -> int:
+    return sum(len(data.records or b"") for data in partitions_of(response))
+
+
+async def fill(broker: Broker, size: int) -> None:
+    for partition in broker.topics.named("many").partitions:
+        partition.append(memoryview(new_batch([Record(0, 0, b"key", b"v" * size)])))
+    for partition in broker.topics.named("many").partitions:
+        if waiting := partition.flushed(partition.log.end_offset):
+            await waiting
+
+
+async def make_anew(broker: Broker) -> None:
+    await broker.delete_topic(broker.topics.named("many"))
+    await new_topic(broker, "many", PARTITIONS)
+
+
+def with_topic(path: Path | None, story: Callable[[Broker], Awaitable[Any]]) -> None:
+    async def work(broker: Broker, *_: Any) -> None:
+        broker.turn = EndlessTurn()
+        await new_topic(broker, "many", PARTITIONS)
+        await story(broker)
+
+    with_broker(path, work, settings={"queued.max.request.bytes": str(BUDGET)})
+
+
+def test_what_many_of_them_have_read_is_within_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = _Attempt._read
+    has_read = 0
+
+    def counted(attempt: _Attempt, found: _Found) -> bool:
+        nonlocal has_read
+        is_there = read(attempt, found)
+        has_read += len(found.data.records or b"")
+        return is_there
+
+    async def story(broker: Broker) -> None:
+        await fill(broker, 28_000)
+        broker.slices._clock = count().__next__
+        monkeypatch.setattr(_Attempt, "_read", counted)
+        asked = [asyncio.ensure_future(call(broker, fetch(), VERSION)) for _ in range(20)]
+        most = 0
+        while any(not answer.done() for answer in asked):
+            await asyncio.sleep(0)
+            most = max(most, has_read - sum(size_of(a.result()) for a in asked if a.done()))
+        assert all(size_of(answer.result()) for answer in asked), "each has brought something"
+        assert most < 2 * BUDGET
+        assert broker.budget.used == 0
+
+    with_topic(None, story)
+
+
+def test_a_poll_whose_topic_is_made_anew_while_it_looks_is_answered() -> None:
+    """What it watches by then is gone: nothing that comes would wake it."""
+
+    async def story(broker: Broker) -> None:
+        slices = CountedSlices(broker, PARTITIONS + PARTITIONS // 2)
+        poll = asyncio.ensure_future(call(broker, fetch(max_wait_ms=3_600_000), VERSION))
+        await until(lambda: slices.waits)
+        await make_anew(broker)
+        slices.let_go()
+        errors = {data.error_code for data in partitions_of(await poll)}
+        assert ErrorCode.UNKNOWN_TOPIC_OR_PARTITION in errors
+
+    with_topic(None, story)
+
+
+def test_a_topic_that_is_made_anew_while_it_is_read_is_not_a_broken_disk(tmp_path: Path) -> None:
+    async def restarted(broker: Broker, *_: Any) -> None:
+        slices = CountedSlices(broker, 2 * PARTITIONS + PARTITIONS // 2)
+        reading = asyncio.ensure_future(call(broker, fetch(), VERSION))
+        await until(lambda: slices.waits)
+        await make_anew(broker)
+        slices.let_go()
+        errors = {data.error_code for data in partitions_of(await reading)}
+        assert errors == {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+
+    with_topic(tmp_path, lambda broker: fill(broker, 10))
+    # No file of a segment is open any more.
+    with_broker(tmp_path, restarted)
