@@ -88,6 +88,10 @@ class Offsets:
         """Those that the group has committed an offset for."""
         return list(self._committed.get(group_id, ()))
 
+    def kept_bytes(self, group_id: str, topic: str) -> int:
+        """What is kept of the group's offsets of a topic, about."""
+        return sum(map(_kept_bytes, self._committed.get(group_id, {}).get(topic, {}).values()))
+
     def all_topics(self) -> set[str]:
         """Topics that some group has an offset of, or one on its way."""
         staged = {name.topic for group_id in self._staged for name in self._on_their_way(group_id)}

@@ -1,6 +1,7 @@
 """Long requests are under way as far as there is room for what they come to."""
 
 import asyncio
+import sys
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -14,17 +15,24 @@ from kafkaesque.broker.budget import Budget
 from kafkaesque.broker.long_requests import LongRequests
 from kafkaesque.broker.slices import Slices
 from kafkaesque.broker.topics import NewTopic
+from kafkaesque.protocol.messages.describe_groups import DescribeGroupsRequest
 from kafkaesque.protocol.messages.join_group import (
     JoinGroupRequest,
     JoinGroupRequestProtocol,
     JoinGroupResponse,
 )
 from kafkaesque.protocol.messages.list_groups import ListGroupsRequest
+from kafkaesque.protocol.messages.list_transactions import ListTransactionsRequest
 from kafkaesque.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kafkaesque.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
+)
+from kafkaesque.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
 )
 from kafkaesque.protocol.messages.sync_group import (
     SyncGroupRequest,
@@ -295,6 +303,65 @@ def test_long_answers_to_short_questions_wait_for_room_too() -> None:
         await until(lambda: client.connection.is_busy is False)
         (answer,) = client.answers()
         assert [len(topic.partitions) for topic in answer.topics] == [2000]
+
+    with_broker(scenario)
+
+
+@pytest.mark.parametrize(
+    ("question", "version", "many"),
+    [
+        (OffsetFetchRequest(group_id="g", topics=None), 2, "offset_fetch._MUCH_BYTES"),
+        (
+            OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=None)]),
+            8,
+            "offset_fetch._MUCH_BYTES",
+        ),
+        (DescribeGroupsRequest(groups=["g"]), 5, "describe_groups._MUCH_BYTES"),
+        (ListTransactionsRequest(), 0, "list_transactions._MANY"),
+    ],
+    ids=["offsets of a group", "offsets of groups", "groups", "transactions"],
+)
+def test_what_has_a_long_answer_waits_for_room(
+    question: Any, version: int, many: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api, name = many.split(".")
+    monkeypatch.setattr(sys.modules[f"kafkaesque.broker.apis.{api}"], name, -1)
+
+    async def scenario(broker: Broker) -> None:
+        await broker.topics.create(NewTopic("t", 2000))
+        client = Client(broker)
+        await client.call(commit(2000), 4)
+        room = await broker.long_requests.enter(broker.budget.limit)
+        client.send(question, version)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert not client.answers()
+        room.leave()
+        await until(lambda: client.connection.is_busy is False)
+        (answer,) = client.answers()
+        if isinstance(question, OffsetFetchRequest):
+            (topic,) = (answer.groups[0] if question.groups else answer).topics
+            assert len(topic.partitions) == 2000
+        await until(lambda: not broker.budget.used)
+
+    with_broker(scenario)
+
+
+def test_many_named_offsets_wait_for_room_but_a_few_do_not() -> None:
+    async def scenario(broker: Broker) -> None:
+        await broker.topics.create(NewTopic("t", 2000))
+        client = Client(broker)
+        await client.call(commit(2000), 4)
+        room = await broker.long_requests.enter(broker.budget.limit)
+        few = OffsetFetchRequestTopic(name="t", partition_indexes=[*range(1000)])
+        await client.call(OffsetFetchRequest(group_id="g", topics=[few]), 2)
+        many = OffsetFetchRequestTopic(name="t", partition_indexes=[*range(1001)])
+        client.send(OffsetFetchRequest(group_id="g", topics=[many]), 2)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert not client.answers()
+        room.leave()
+        await until(lambda: client.connection.is_busy is False)
 
     with_broker(scenario)
 

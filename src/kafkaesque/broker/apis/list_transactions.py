@@ -17,6 +17,10 @@ from kafkaesque.protocol.messages.list_transactions import (
 from kafkaesque.transactions.events import State
 from kafkaesque.transactions.transaction import Transaction
 
+_MANY = 1000
+_LISTED_BYTES = 400
+"""What a transaction takes in a response, and encoded."""
+
 
 async def list_transactions(
     ctx: Context, request: ListTransactionsRequest
@@ -28,13 +32,15 @@ async def list_transactions(
         pattern = Pattern(wanted) if wanted else None
     except PatternError:
         return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
+    table = ctx.broker.transactions.table
+    if (count := len(table.transactions)) > _MANY:
+        await ctx.take_room(count * _LISTED_BYTES)
     known = {state.value for state in State}
     filters = _Filters(request, ctx.broker.clock())
     response = ListTransactionsResponse(
         unknown_state_filters=[name for name in request.state_filters if name not in known]
     )
-    transactions = tuple(ctx.broker.transactions.table.transactions.values())
-    async for each in slices.paced(transactions):
+    async for each in slices.paced(tuple(table.transactions.values())):
         if filters.admit(each) and (pattern is None or await _matches(slices, pattern, each)):
             response.transaction_states.append(
                 TransactionState(

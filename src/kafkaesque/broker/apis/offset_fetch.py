@@ -6,7 +6,7 @@ groups at once (KIP-709), 10 names topics by id.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.errors import ErrorCode, KafkaError
@@ -24,12 +24,17 @@ from kafkaesque.protocol.messages.offset_fetch import (
 )
 from kafkaesque.types import TopicPartition
 
+_MANY_PARTITIONS = 1000
+_MUCH_BYTES = 1 << 20
+_TIMES_KEPT = 3
+"""As much of what is kept of an offset it takes in a response, and encoded."""
 _NOTHING = CommittedOffset(offset=-1, leader_epoch=-1, metadata="")
 
 
 async def offset_fetch(ctx: Context, request: OffsetFetchRequest) -> OffsetFetchResponse:
     asked = _Asked(ctx, request.require_stable)
     if ctx.version >= 8:
+        await asked.take_room(request.groups)
         paced = ctx.broker.slices.paced(request.groups)
         return OffsetFetchResponse(groups=[await asked.group(each) async for each in paced])
     wanted = OffsetFetchRequestGroup(group_id=request.group_id, topics=None)
@@ -39,6 +44,7 @@ async def offset_fetch(ctx: Context, request: OffsetFetchRequest) -> OffsetFetch
             wanted.topics.append(
                 OffsetFetchRequestTopics(name=topic.name, partition_indexes=topic.partition_indexes)
             )
+    await asked.take_room([wanted])
     group = await asked.group(wanted)
     response = OffsetFetchResponse()
     async for answered in ctx.broker.slices.paced(group.topics):
@@ -56,6 +62,24 @@ class _Asked:
         # Numbers, by group and topic: to free as many names at once would hold the loop.
         self._seen: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
         self._whole: set[str] = set()
+
+    async def take_room(self, groups: Sequence[OffsetFetchRequestGroup]) -> None:
+        """A short question for all that a group has committed may have a long answer, and so has a
+        long one: at most what these groups have committed.
+        """
+        named, asks_for_all = 0, False
+        async for wanted in self._paced(groups):
+            asks_for_all |= wanted.topics is None
+            async for topic in self._paced(wanted.topics or ()):
+                named += len(topic.partition_indexes)
+        if not asks_for_all and named <= _MANY_PARTITIONS:
+            return
+        offsets, size = self._ctx.broker.coordinator.table.offsets, 0
+        async for group_id in self._paced({wanted.group_id: None for wanted in groups}):
+            async for name in self._paced(offsets.topics(group_id)):
+                size += offsets.kept_bytes(group_id, name)
+        if _TIMES_KEPT * size > _MUCH_BYTES:
+            await self._ctx.take_room(_TIMES_KEPT * size)
 
     async def group(self, wanted: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
         group_id = wanted.group_id
