@@ -161,6 +161,7 @@ class _Threads:
     def _work(self) -> None:
         while (given := self._jobs.get()) is not None:
             self._carry_out(*given)
+            del given  # What was read: the next job may be long in coming.
 
     def _carry_out(self, job: Callable[[], Any], done: "asyncio.Future[Any]") -> None:
         ended: _End
@@ -169,6 +170,9 @@ class _Threads:
         except BaseException as error:
             ended = (done, None, error)
         self._ended.append(ended)
+        # An error keeps this frame: it must not keep the error, or both stay until cycles are
+        # collected, with all that the job held.
+        del job, done, ended
         if not self._is_woken:
             self._is_woken = True
             # A read may end when the loop is closed: nobody waits for it.

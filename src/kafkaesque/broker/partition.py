@@ -53,6 +53,8 @@ logger = logging.getLogger(__name__)
 _MAX_UNPACKED = 32
 """How many times max.message.bytes a batch may unpack to."""
 _LEAST_MESSAGE_BYTES = 1 << 20
+_MOST_UNPACKED_BYTES = 128 << 20
+"""Whatever max.message.bytes is: any client may set it."""
 _MANY_PARTS = 1000
 
 
@@ -452,7 +454,8 @@ class Partition:
     @property
     def max_unpacked_bytes(self) -> int:
         """What a batch may come to where the broker opens it."""
-        return _MAX_UNPACKED * max(self.config.max_message_bytes, _LEAST_MESSAGE_BYTES)
+        times = _MAX_UNPACKED * max(self.config.max_message_bytes, _LEAST_MESSAGE_BYTES)
+        return min(times, _MOST_UNPACKED_BYTES)
 
     def validated(self, batch: memoryview) -> BatchHeader:
         """The header of a batch that could be appended now, as far as can be told without opening

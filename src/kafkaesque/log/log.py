@@ -148,20 +148,27 @@ class Log:
         """(offset, timestamp) of the first record below `limit` not older than that. Blocking."""
         return _whole(self.search_timestamp(timestamp, limit))
 
-    def search_timestamp(self, timestamp: int, limit: int) -> timestamps.Search:
-        """The same in steps, for a thread: of the segments that there are now."""
+    def search_timestamp(
+        self, timestamp: int, limit: int, max_unpacked: int = timestamps.MAX_UNPACKED_BYTES
+    ) -> timestamps.Search:
+        """The same in steps, for a thread: of the segments that there are now. A batch that unpacks
+        to more than `max_unpacked` raises TooLargeError.
+        """
         segments = self._readable_segments(limit)
         start = self.log_start_offset
-        return _search(timestamps.first_at_or_after(segments, timestamp, start, limit))
+        found = timestamps.first_at_or_after(segments, timestamp, start, limit, max_unpacked)
+        return _search(found)
 
     def offset_of_max_timestamp(self, limit: int) -> tuple[int, int] | None:
         """(offset, timestamp) of the first of the newest records below `limit`. Blocking."""
         return _whole(self.search_max_timestamp(limit))
 
-    def search_max_timestamp(self, limit: int) -> timestamps.Search:
+    def search_max_timestamp(
+        self, limit: int, max_unpacked: int = timestamps.MAX_UNPACKED_BYTES
+    ) -> timestamps.Search:
         """The same in steps, for a thread: of the segments that there are now."""
         segments = self._readable_segments(limit)
-        return _search(timestamps.latest(segments, self.log_start_offset, limit))
+        return _search(timestamps.latest(segments, self.log_start_offset, limit, max_unpacked))
 
     def _readable_segments(self, limit: int) -> Sequence[Segment]:
         return [segment for segment in self._store.segments if segment.base_offset < limit]

@@ -7,73 +7,81 @@ Above: log.py. Below: the segments of store.py.
 """
 
 from collections.abc import Generator, Iterator, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from kafkaesque.log.store import Segment
-from kafkaesque.records.batch import NO_TIMESTAMP, BatchHeader, Record, records
+from kafkaesque.records.batch import (
+    NO_TIMESTAMP,
+    BatchHeader,
+    Record,
+    payload_view,
+    read_header,
+    records_in,
+)
 
 Search: TypeAlias = Generator[None, None, tuple[int, int] | None]
 """(offset, timestamp) of a record, in the end."""
 
-_MAX_UNPACKED_BYTES = 64 << 20
+MAX_UNPACKED_BYTES = 64 << 20
+"""What a batch may unpack to (`most`): one that comes to more raises TooLargeError."""
 
 
 def first_at_or_after(
-    segments: Sequence[Segment], timestamp: int, start: int, limit: int
+    segments: Sequence[Segment], timestamp: int, start: int, limit: int, most: int
 ) -> Search:
     """(offset, timestamp) of the first record in [start, limit) not older than `timestamp`."""
     for segment in segments:
         if segment.next_offset <= start or segment.latest()[0] < timestamp:
             continue
-        found = yield from _first_in(segment, timestamp, start, limit)
+        found = yield from _first_in(segment, timestamp, start, limit, most)
         if found is not None:
             return found
     return None
 
 
-def _first_in(segment: Segment, timestamp: int, start: int, limit: int) -> Search:
+def _first_in(segment: Segment, timestamp: int, start: int, limit: int, most: int) -> Search:
     from_offset = max(start, segment.older_than(timestamp))
     for position, header in _below(segment.headers(from_offset), limit):
         yield
         if header.max_timestamp < timestamp:
             continue
-        for record in _records(segment, position, header):
+        for record in _records(segment, position, header, most):
             yield
             if record.timestamp >= timestamp and start <= record.offset < limit:
                 return record.offset, record.timestamp
     return None
 
 
-def latest(segments: Sequence[Segment], start: int, limit: int) -> Search:
+def latest(segments: Sequence[Segment], start: int, limit: int, most: int) -> Search:
     """(offset, timestamp) of the first of the newest records in [start, limit)."""
     times: list[tuple[int, Segment]] = []
     for segment in segments:
-        newest = yield from _latest_in(segment, start, limit)
+        newest = yield from _latest_in(segment, start, limit, most)
         times.append((newest, segment))
     while times and (best := max(times, key=lambda time: time[0]))[0] > NO_TIMESTAMP:
         timestamp, segment = best
-        found = yield from _first_in(segment, timestamp, start, limit)
+        found = yield from _first_in(segment, timestamp, start, limit, most)
         if found is not None:
             return found
         # A batch that compaction has emptied keeps its time: look for one that has records.
         times.remove(best)
-        timestamp = yield from _latest_with_records(segment, timestamp, start, limit)
+        timestamp = yield from _latest_with_records(segment, timestamp, start, limit, most)
         times.append((timestamp, segment))
     return None
 
 
 def _latest_with_records(
-    segment: Segment, below: int, start: int, limit: int
+    segment: Segment, below: int, start: int, limit: int, most: int
 ) -> Generator[None, None, int]:
     newest = NO_TIMESTAMP
     for position, header in _below(segment.headers(start), limit):
         yield
         if header.count and header.max_timestamp < below:
-            newest = max(newest, _latest_of(segment, position, header, start))
+            newest = max(newest, _latest_of(segment, position, header, start, most))
     return newest
 
 
-def _latest_in(segment: Segment, start: int, limit: int) -> Generator[None, None, int]:
+def _latest_in(segment: Segment, start: int, limit: int, most: int) -> Generator[None, None, int]:
     timestamp, offset = segment.latest()
     from_offset = start
     if start <= segment.base_offset:
@@ -86,21 +94,24 @@ def _latest_in(segment: Segment, start: int, limit: int) -> Generator[None, None
     for position, header in _below(segment.headers(from_offset), limit):
         yield
         if header.max_timestamp > timestamp:
-            timestamp = max(timestamp, _latest_of(segment, position, header, start))
+            timestamp = max(timestamp, _latest_of(segment, position, header, start, most))
     return timestamp
 
 
-def _latest_of(segment: Segment, position: int, header: BatchHeader, start: int) -> int:
+def _latest_of(segment: Segment, position: int, header: BatchHeader, start: int, most: int) -> int:
     """Deleted records may share a batch with the first that is not: they do not count."""
     if header.base_offset >= start:
         return header.max_timestamp
-    batch = _records(segment, position, header)
+    batch = _records(segment, position, header, most)
     remaining = (record.timestamp for record in batch if record.offset >= start)
     return max(remaining, default=NO_TIMESTAMP)
 
 
-def _records(segment: Segment, position: int, header: BatchHeader) -> Iterator[Record]:
-    return records(segment.batch(position, header.size), max_size=_MAX_UNPACKED_BYTES)
+def _records(segment: Segment, position: int, header: BatchHeader, most: int) -> Iterator[Record]:
+    """Their times and offsets count: keys and values are views of what was unpacked."""
+    batch = segment.batch(position, header.size)
+    data = payload_view(batch, read_header(batch), most)
+    return records_in(cast(bytes, memoryview(data)), header)
 
 
 def _below(

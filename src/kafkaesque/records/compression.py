@@ -103,7 +103,11 @@ def _decompress_into(module: ModuleType, data: Buffer, max_size: int) -> memoryv
     # These formats do not say how much they hold. Fresh pages of a private mapping cost nothing
     # until they are written, so the room may be as large as the bound, and one pass is enough.
     room = mmap.mmap(-1, max_size, flags=_LAZY_PAGES)
-    size = module.decompress_into(data, room)
+    try:
+        size = module.decompress_into(data, room)
+    except BaseException:
+        room.close()  # The error keeps this frame, for as long as somebody keeps the error.
+        raise
     return memoryview(room)[:size]
 
 
@@ -133,11 +137,17 @@ def _decompress_snappy(data: memoryview, max_size: int) -> Buffer:
         raise cramjam.DecompressionError(_CLAIMS_MORE)
     if not sum(sizes):
         return b"".join(bytes(cramjam.snappy.decompress_raw(block)) for block in blocks)
-    room = memoryview(mmap.mmap(-1, sum(sizes), flags=_LAZY_PAGES))
-    position = 0
-    for block, size in zip(blocks, sizes, strict=True):
-        cramjam.snappy.decompress_raw_into(block, room[position : position + size])
-        position += size
+    pages = mmap.mmap(-1, sum(sizes), flags=_LAZY_PAGES)
+    room, position = memoryview(pages), 0
+    try:
+        for block, size in zip(blocks, sizes, strict=True):
+            with room[position : position + size] as part:
+                cramjam.snappy.decompress_raw_into(block, part)
+            position += size
+    except BaseException:
+        room.release()
+        pages.close()
+        raise
     return room
 
 

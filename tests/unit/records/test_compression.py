@@ -2,13 +2,14 @@
 
 import gzip
 import struct
+from traceback import walk_tb
 
 import cramjam
 import lz4.frame
 import pytest
 
 from kafkaesque.errors import ErrorCode, KafkaError
-from kafkaesque.records.compression import Codec, compress, decompress
+from kafkaesque.records.compression import Codec, TooLargeError, compress, decompress
 
 TEXT = b"the quick brown fox jumps over the lazy dog. " * 3000
 PACKED = [codec for codec in Codec if codec is not Codec.NONE]
@@ -70,6 +71,15 @@ def test_data_of_exactly_the_bound_passes_and_a_byte_more_is_refused(codec: Code
 @pytest.mark.parametrize("codec", PACKED)
 def test_a_bomb_is_refused(codec: Codec) -> None:
     _assert_corrupt(codec, compress(codec, bytes(64 << 20)), max_size=1 << 20)
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.LZ4, Codec.ZSTD])
+def test_who_keeps_the_error_of_a_bomb_keeps_no_room(codec: Codec) -> None:
+    with pytest.raises(TooLargeError) as caught:
+        decompress(codec, compress(codec, bytes(2 << 20)), 1 << 20)
+    assert isinstance(caught.value.__context__, Exception)
+    frames = [frame for frame, _ in walk_tb(caught.value.__context__.__traceback__)]
+    assert [frame.f_locals["room"].closed for frame in frames if "room" in frame.f_locals] == [True]
 
 
 def test_a_raw_snappy_block_that_claims_4_gib_is_refused_before_it_is_unpacked() -> None:

@@ -9,12 +9,13 @@ record with the largest timestamp (KIP-734, version 7), −4 earliest on this di
 import asyncio
 from functools import partial
 from time import perf_counter
+from typing import NamedTuple
 
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.cold_reads import ReadHangsError
 from kafkaesque.broker.partition import LEADER_EPOCH, Partition, check_leader_epoch
 from kafkaesque.errors import ErrorCode, KafkaError
-from kafkaesque.log.timestamps import Search
+from kafkaesque.log.timestamps import MAX_UNPACKED_BYTES, Search
 from kafkaesque.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -22,6 +23,7 @@ from kafkaesque.protocol.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from kafkaesque.records.compression import TooLargeError
 
 _LATEST, _EARLIEST, _MAX_TIMESTAMP, _EARLIEST_LOCAL, _LATEST_TIERED = -1, -2, -3, -4, -5
 _NEEDS_VERSION = {_MAX_TIMESTAMP: 7, _EARLIEST_LOCAL: 8, _LATEST_TIERED: 9}
@@ -29,41 +31,20 @@ _NONE = (-1, -1)
 _READ_COMMITTED = 1
 _SECONDS_IN_A_THREAD = 0.005
 _SECONDS_ALONE = 0.1
+_SMALL = 1 << 20
+"""What most batches unpack to at most. Who meets a larger one comes after all that do not."""
+_LATER = 1000
 
 
 async def list_offsets(ctx: Context, request: ListOffsetsRequest) -> ListOffsetsResponse:
-    paced, committed = ctx.broker.slices.paced, request.isolation_level == _READ_COMMITTED
+    paced, lookup = ctx.broker.slices.paced, _Lookup(ctx, request)
     response = ListOffsetsResponse()
     async for topic in paced(request.topics):
         partitions = [
-            await _list(ctx, topic.name, wanted, committed)
-            async for wanted in paced(topic.partitions)
+            await lookup.answer(topic.name, wanted) async for wanted in paced(topic.partitions)
         ]
         response.topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=partitions))
     return response
-
-
-async def _list(
-    ctx: Context, topic: str, wanted: ListOffsetsPartition, committed: bool
-) -> ListOffsetsPartitionResponse:
-    answer = ListOffsetsPartitionResponse(partition_index=wanted.partition_index)
-    try:
-        check_leader_epoch(wanted.current_leader_epoch)
-        partition = ctx.broker.topics.named(topic).partition(wanted.partition_index)
-        if ctx.version < _NEEDS_VERSION.get(wanted.timestamp, 0):
-            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
-        partition.check_online()
-        limit = partition.last_stable_offset if committed else partition.high_watermark
-        if wanted.timestamp >= 0 or wanted.timestamp == _MAX_TIMESTAMP:
-            answer.offset, answer.timestamp = await _search(ctx, partition, wanted, limit)
-        else:
-            answer.offset = _place(partition, wanted.timestamp, limit)
-    except KafkaError as error:
-        answer.error_code = error.code
-        return answer
-    if answer.offset >= 0:
-        answer.leader_epoch = LEADER_EPOCH
-    return answer
 
 
 def _place(partition: Partition, timestamp: int, limit: int) -> int:
@@ -72,35 +53,90 @@ def _place(partition: Partition, timestamp: int, limit: int) -> int:
     return partition.log.log_start_offset if timestamp in (_EARLIEST, _EARLIEST_LOCAL) else -1
 
 
-async def _search(
-    ctx: Context, partition: Partition, wanted: ListOffsetsPartition, limit: int
-) -> tuple[int, int]:
-    """A log whose start moves meanwhile is searched again: its segments may have gone."""
-    log, start = partition.log, -1
-    while True:
-        has_moved, start = start != log.log_start_offset, log.log_start_offset
-        search = (
-            log.search_max_timestamp(limit)
-            if wanted.timestamp == _MAX_TIMESTAMP
-            else log.search_timestamp(wanted.timestamp, limit)
+class _Lookup:
+    """One request. What a search has unpacked it keeps from turn to turn, so one that needs more
+    than a turn takes room for that, and one that meets a batch that unpacks to much takes more.
+    """
+
+    def __init__(self, ctx: Context, request: ListOffsetsRequest) -> None:
+        self._ctx = ctx
+        self._committed = request.isolation_level == _READ_COMMITTED
+        self._room_bytes = 0
+
+    async def answer(
+        self, topic: str, wanted: ListOffsetsPartition
+    ) -> ListOffsetsPartitionResponse:
+        ctx, answer = (
+            self._ctx,
+            ListOffsetsPartitionResponse(partition_index=wanted.partition_index),
         )
         try:
-            return await _steps(ctx, partition, search) or _NONE
-        except KafkaError:
-            if partition.is_closed:
-                raise
+            check_leader_epoch(wanted.current_leader_epoch)
+            partition = ctx.broker.topics.named(topic).partition(wanted.partition_index)
+            if ctx.version < _NEEDS_VERSION.get(wanted.timestamp, 0):
+                raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
             partition.check_online()
-            if not has_moved or start == log.log_start_offset:
-                raise
+            limit = partition.last_stable_offset if self._committed else partition.high_watermark
+            if wanted.timestamp >= 0 or wanted.timestamp == _MAX_TIMESTAMP:
+                place = await self._search(partition, wanted.timestamp, limit)
+                answer.offset, answer.timestamp = place
+            else:
+                answer.offset = _place(partition, wanted.timestamp, limit)
+        except KafkaError as error:
+            answer.error_code = error.code
+            return answer
+        if answer.offset >= 0:
+            answer.leader_epoch = LEADER_EPOCH
+        return answer
 
+    async def _search(self, partition: Partition, timestamp: int, limit: int) -> tuple[int, int]:
+        """A log whose start moves meanwhile is searched again: its segments may have gone."""
+        log, start = partition.log, -1
+        while True:
+            has_moved, start = start != log.log_start_offset, log.log_start_offset
+            try:
+                return await self._found(partition, timestamp, limit) or _NONE
+            except KafkaError:
+                if partition.is_closed:
+                    raise
+                partition.check_online()
+                if not has_moved or start == log.log_start_offset:
+                    raise
 
-async def _steps(ctx: Context, partition: Partition, search: Search) -> tuple[int, int] | None:
-    """In a thread, some steps at a time, all searches in turn: many would keep the loop waiting."""
-    while True:
+    async def _found(
+        self, partition: Partition, timestamp: int, limit: int
+    ) -> tuple[int, int] | None:
+        try:
+            turn = await self._turn(partition, _new_search(partition, timestamp, limit, _SMALL))
+            if turn.is_over:
+                return turn.found
+            await self._take_room(2 * _SMALL)
+            return await self._turns(partition, _new_search(partition, timestamp, limit, _SMALL))
+        except TooLargeError:
+            pass
+        await self._take_room(MAX_UNPACKED_BYTES, MAX_UNPACKED_BYTES // _SMALL * _LATER)
+        search = _new_search(partition, timestamp, limit, MAX_UNPACKED_BYTES)
+        return await self._turns(partition, search)
+
+    async def _take_room(self, size: int, elements: int = 0) -> None:
+        """Once for all partitions: they are searched one after the other."""
+        if size > self._room_bytes:
+            more, self._room_bytes = size - self._room_bytes, size
+            await self._ctx.take_room(more, elements)
+
+    async def _turns(self, partition: Partition, search: Search) -> tuple[int, int] | None:
+        """In a thread, some steps at a time, in turn with others: many would keep the loop
+        waiting.
+        """
+        while not (turn := await self._turn(partition, search)).is_over:
+            pass
+        return turn.found
+
+    async def _turn(self, partition: Partition, search: Search) -> "_Turn":
         # It would only keep others from their turn.
         if partition.cold_reads.is_stuck:
             raise ReadHangsError
-        async with ctx.broker.searching:
+        async with self._ctx.broker.searching:
             steps = partition.cold_reads.run(partial(_some_steps, search))
             try:
                 # One that takes longer waits for the disk, and is in nobody's way.
@@ -108,16 +144,29 @@ async def _steps(ctx: Context, partition: Partition, search: Search) -> tuple[in
             except asyncio.CancelledError:
                 steps.cancel()
                 raise
-        is_over, found = await steps
-        if is_over:
-            return found
+        try:
+            return await steps
+        finally:
+            # Else an error keeps itself, this frame and what was read until cycles are collected.
+            del steps
 
 
-def _some_steps(search: Search) -> tuple[bool, tuple[int, int] | None]:
+class _Turn(NamedTuple):
+    is_over: bool
+    found: tuple[int, int] | None = None
+
+
+def _new_search(partition: Partition, timestamp: int, limit: int, max_unpacked: int) -> Search:
+    if timestamp == _MAX_TIMESTAMP:
+        return partition.log.search_max_timestamp(limit, max_unpacked)
+    return partition.log.search_timestamp(timestamp, limit, max_unpacked)
+
+
+def _some_steps(search: Search) -> _Turn:
     until = perf_counter() + _SECONDS_IN_A_THREAD
     while perf_counter() < until:
         try:
             next(search)
         except StopIteration as end:
-            return True, end.value
-    return False, None
+            return _Turn(True, end.value)
+    return _Turn(False)
