@@ -109,6 +109,7 @@ class Broker:
             config["max.incremental.fetch.session.cache.slots"], self.monotonic
         )
         self.long_polls: set[Watcher] = set()
+        self.is_stopping = False
         self.listeners: list[Listener] = []
         """Where server.py takes connections for it, as they are bound."""
         self.turn = Turn()
@@ -189,6 +190,7 @@ class Broker:
 
     def stop_waiting(self) -> None:
         """Answer everyone who waits for something that may never come: the broker is stopping."""
+        self.is_stopping = True
         self.coordinator.stop()
         for watcher in tuple(self.long_polls):
             watcher.wake()

@@ -93,10 +93,12 @@ class _Place:
         self.room: Room | None = None
         self.size = size
 
-    def leave_room(self) -> None:
-        room = self.room or (self.context and self.context.room)
-        if room:
-            room.leave()
+    def give_back(self) -> None:
+        """All that its request holds beside its bytes."""
+        if self.room is not None:
+            self.room.leave()
+        if self.context is not None:
+            self.context.give_back()
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -496,7 +498,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._is_lost:
             self._budget.give_back(place.size)
         if not self._is_encoded_later(place, api, header, answer):
-            place.leave_room()
+            place.give_back()
 
     def _is_encoded_later(
         self, place: _Place, api: Api, header: RequestHeader, answer: asyncio.Future[Any]
@@ -554,7 +556,7 @@ class Connection(asyncio.BufferedProtocol):
 
         def encoded(done: asyncio.Future[list[Buffer]]) -> None:
             self._encoding.discard(done)
-            place.leave_room()
+            place.give_back()
             self._let_go(response)
             if done.cancelled():
                 return

@@ -7,14 +7,19 @@ it comes to. One may always be under way, and where those that are do not come t
 hangs), one more each second, until they hold twice the budget. Whatever they hold, the other half
 of it is for those who are not long.
 
+Who only waits for others (a long poll, a rebalance) is not under way. A poll holds what it holds:
+where polls come to half of the budget, the oldest are answered as they are.
+
 Small ones come first: one that may have 50,000 elements is overtaken by all that are smaller and
 come in the next five seconds, and by nobody after that.
 Above: connection.py, and the APIs with a short question and a long answer. Below: budget.py.
 """
 
 import asyncio
+from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
+from math import inf
 
 from kafkaesque.broker.budget import Budget
 
@@ -34,11 +39,19 @@ class LongRequests:
         self._numbers = count()
         self._waiting: list[tuple[float, int, Room]] = []
         self._timer: asyncio.TimerHandle | None = None
+        self._polls: dict[Room, Callable[[], None]] = {}
+        """The oldest first, and how to end them."""
+        self._held_by_polls = 0
 
     async def enter(self, held_bytes: int, elements: int = 0) -> "Room":
         """Wait until so much may be held. `leave` gives it back."""
+        return await self._enter(held_bytes, self._due(elements))
+
+    def _due(self, elements: int) -> float:
+        return self._loop.time() + elements / _ELEMENTS_PER_SECOND
+
+    async def _enter(self, held_bytes: int, due: float) -> "Room":
         room = Room(self, held_bytes)
-        due = self._loop.time() + elements / _ELEMENTS_PER_SECOND
         heappush(self._waiting, (due, next(self._numbers), room))
         self._admit()
         if not room.is_held:
@@ -50,8 +63,37 @@ class LongRequests:
                 raise
         return room
 
+    async def enlarge(self, room: "Room", size: int, elements: int) -> None:
+        """Wait until it may hold so much more; without elements, before those who have not begun.
+        Until then it is not under way: else those who wait so might wait for each other.
+        """
+        self.rest(room)
+        more = await self._enter(size, self._due(elements) if elements else -inf)
+        more.is_held = False
+        room.is_under_way = True
+        room.size += size
+
+    def rest(self, room: "Room", end: Callable[[], None] | None = None) -> None:
+        """It is no longer under way. With `end` it may be for long, and can be ended."""
+        if room.is_under_way:
+            room.is_under_way = False
+            self._under_way -= 1
+        if end is not None:
+            self._polls[room] = end
+            self._held_by_polls += room.size
+            while self._held_by_polls > self._budget.limit // 2:
+                oldest = next(iter(self._polls))
+                self._forget_poll(oldest)()
+        self._admit()
+
+    def _forget_poll(self, room: "Room") -> Callable[[], None]:
+        self._held_by_polls -= room.size
+        return self._polls.pop(room)
+
     def leave(self, room: "Room") -> None:
-        self._under_way -= 1
+        if room in self._polls:
+            self._forget_poll(room)
+        self.rest(room)
         self.resize(room, 0)
 
     def resize(self, room: "Room", size: int) -> None:
@@ -75,6 +117,7 @@ class LongRequests:
                 break
             heappop(self._waiting)
             self._under_way += 1
+            room.is_under_way = True
             self._last_entered = self._loop.time()
             self._hold(room.size)
             room.is_held = True
@@ -92,18 +135,20 @@ class LongRequests:
         if self._held + size <= limit // 2 and used + size <= limit:
             return True
         is_late = self._loop.time() - self._last_entered > _MOST_SECONDS
-        return not self._under_way or (is_late and self._held + size <= 2 * limit)
+        # One that alone comes to more than all are to hold must not keep those behind it for ever.
+        return not self._under_way or (is_late and self._held + min(size, limit) <= 2 * limit)
 
 
 class Room:
     """What one long request may hold, from before it is decoded until its answer is encoded."""
 
-    __slots__ = ("_requests", "admitted", "is_held", "size")
+    __slots__ = ("_requests", "admitted", "is_held", "is_under_way", "size")
 
     def __init__(self, requests: LongRequests, size: int) -> None:
         self._requests = requests
         self.size = size
         self.is_held = False
+        self.is_under_way = False
         self.admitted: asyncio.Future[None] | None = None
 
     @property
@@ -113,6 +158,14 @@ class Room:
     def resize(self, size: int) -> None:
         """It comes to more, or to less, than was thought."""
         self._requests.resize(self, size)
+
+    async def enlarge(self, size: int, elements: int = 0) -> None:
+        """Wait until it may hold so much more."""
+        await self._requests.enlarge(self, size, elements)
+
+    def rest(self, end: Callable[[], None] | None = None) -> None:
+        """From here on it only waits for others; with `end`, until that is called at the latest."""
+        self._requests.rest(self, end)
 
     def leave(self) -> None:
         if self.is_held:

@@ -16,7 +16,7 @@ may have to read a million of them.
 Above: table.py, the broker's OffsetFetch. Below: records.py. Beside: expiry.py.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -88,9 +88,10 @@ class Offsets:
         """Those that the group has committed an offset for."""
         return list(self._committed.get(group_id, ()))
 
-    def kept_bytes(self, group_id: str, topic: str) -> int:
-        """What is kept of the group's offsets of a topic, about."""
-        return sum(map(_kept_bytes, self._committed.get(group_id, {}).get(topic, {}).values()))
+    def kept_bytes(self, group_id: str, topic: str, indexes: Iterable[int]) -> int:
+        """What is kept of the group's offsets of these partitions, about."""
+        of_topic = self._committed.get(group_id, {}).get(topic, {})
+        return sum(_kept_bytes(of_topic[index]) for index in indexes if index in of_topic)
 
     def all_topics(self) -> set[str]:
         """Topics that some group has an offset of, or one on its way."""

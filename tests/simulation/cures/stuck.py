@@ -171,7 +171,8 @@ def _transactions_by_the_wall() -> Callable[..., None]:
 
 
 def _more_by_size_alone(self: _LongPoll, partition: Partition, size: int) -> None:
-    self._moved.add(partition)
+    if self._moved is not None:
+        self._moved[partition] = None
     self._needed -= size
     if self._needed <= 0:
         self._read_soon()

@@ -115,8 +115,12 @@ async def call(broker: Broker, request: Any, version: int) -> Any:
     (key,) = [key for key, api in MESSAGES.items() if api.request is type(request)]
     api = APIS[key]
     header = RequestHeader(api.key, version, 1, "client")
-    answer = api.handle(Context(broker, Listener("127.0.0.1", 9092), header, "127.0.0.1"), request)
-    return await answer if isawaitable(answer) else answer
+    context = Context(broker, Listener("127.0.0.1", 9092), header, "127.0.0.1")
+    answer = api.handle(context, request)
+    try:
+        return await answer if isawaitable(answer) else answer
+    finally:
+        context.give_back()
 
 
 class ShiftedLoop(asyncio.SelectorEventLoop):

@@ -1,17 +1,18 @@
 """A fetch of more partitions than one slice: what others do between its slices."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.broker.brokers import call, new_topic, until, with_broker
-from tests.unit.broker.connections import EndlessTurn
+from tests.unit.broker.brokers import HeldSlices, call, new_topic, until, with_broker
+from tests.unit.broker.connections import Client, EndlessTurn
 
 from kafkaesque.broker.apis.fetch import _Attempt, _Found
 from kafkaesque.broker.broker import Broker
+from kafkaesque.broker.partition import Partition
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.fetch import (
     FetchPartition,
@@ -22,7 +23,8 @@ from kafkaesque.protocol.messages.fetch import (
 )
 from kafkaesque.records.batch import Record, new_batch
 
-PARTITIONS = 300
+PARTITIONS = 280
+"""More than are looked at in one go, in a frame that is decoded in one."""
 VERSION = 11
 BUDGET = 4 << 20
 
@@ -107,12 +109,15 @@ def test_what_many_of_them_have_read_is_within_the_budget(monkeypatch: pytest.Mo
         await fill(broker, 28_000)
         broker.slices._clock = count().__next__
         monkeypatch.setattr(_Attempt, "_read", counted)
-        asked = [asyncio.ensure_future(call(broker, fetch(), VERSION)) for _ in range(20)]
-        most = 0
-        while any(not answer.done() for answer in asked):
+        clients = [Client(broker) for _ in range(20)]
+        for client in clients:
+            client.send(fetch(), VERSION)
+        sizes, most = list[int](), 0
+        while len(sizes) < len(clients):
             await asyncio.sleep(0)
-            most = max(most, has_read - sum(size_of(a.result()) for a in asked if a.done()))
-        assert all(size_of(answer.result()) for answer in asked), "each has brought something"
+            sizes += [size_of(answer) for client in clients for answer in client.answers()]
+            most = max(most, has_read - sum(sizes))
+        assert all(sizes), "each has brought something"
         assert most < 2 * BUDGET
         assert broker.budget.used == 0
 
@@ -147,3 +152,111 @@ def test_a_topic_that_is_made_anew_while_it_is_read_is_not_a_broken_disk(tmp_pat
     with_topic(tmp_path, lambda broker: fill(broker, 10))
     # No file of a segment is open any more.
     with_broker(tmp_path, restarted)
+
+
+def test_what_is_read_is_held_until_it_is_encoded() -> None:
+    async def story(broker: Broker) -> None:
+        await fill(broker, 10_000)
+        held = HeldSlices(broker)
+        held.let_go()
+        client = Client(broker)
+        client.send(fetch(), VERSION)
+        while not client.connection._encoding:
+            await asyncio.sleep(0)
+        assert broker.budget.used > PARTITIONS * 10_000
+        await until(lambda: not client.connection.is_busy)
+        assert broker.budget.used == 0
+        client.cut()
+
+    with_topic(None, story)
+
+
+def test_who_goes_while_it_is_encoded_holds_nothing() -> None:
+    async def story(broker: Broker) -> None:
+        await fill(broker, 10_000)
+        HeldSlices(broker).let_go()
+        client = Client(broker)
+        client.send(fetch(), VERSION)
+        while not client.connection._encoding:
+            await asyncio.sleep(0)
+        client.cut()
+        await until(lambda: broker.budget.used == 0)
+
+    with_topic(None, story)
+
+
+def test_a_batch_is_held_whole_though_less_was_asked_for(tmp_path: Path) -> None:
+    """KIP-74: the first batch is sent even if it exceeds all limits. Until it is read from a file
+    that was written by another process, nobody knows where it ends.
+    """
+
+    async def restarted(broker: Broker, *_: Any) -> None:
+        HeldSlices(broker).let_go()
+        request = fetch()
+        for partition in request.topics[0].partitions:
+            partition.partition_max_bytes = 1
+        client = Client(broker)
+        client.send(request, VERSION)
+        while not client.connection._encoding:
+            await asyncio.sleep(0)
+        assert broker.budget.used > 400_000
+        await until(lambda: not client.connection.is_busy)
+        (answer,) = client.answers()
+        assert size_of(answer) > 400_000
+        assert broker.budget.used == 0
+        client.cut()
+
+    with_topic(tmp_path, lambda broker: fill(broker, 400_000))
+    with_broker(tmp_path, restarted)
+
+
+def test_a_poll_hears_once_that_all_its_partitions_are_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not once for each of them, looking at all each time."""
+    partitions, looked_through = _Attempt.partitions, 0
+
+    def counted(attempt: _Attempt) -> Iterator[Partition]:
+        nonlocal looked_through
+        for partition in partitions(attempt):
+            looked_through += 1
+            yield partition
+
+    monkeypatch.setattr(_Attempt, "partitions", counted)
+
+    async def story(broker: Broker) -> None:
+        poll = asyncio.ensure_future(call(broker, fetch(max_wait_ms=3_600_000), VERSION))
+        await until(lambda: broker.long_polls)
+        await broker.delete_topic(broker.topics.named("many"))
+        errors = {data.error_code for data in partitions_of(await poll)}
+        assert errors == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+        assert looked_through <= 4 * PARTITIONS
+
+    with_topic(None, story)
+
+
+def test_a_poll_that_begins_while_the_broker_stops_is_answered() -> None:
+    async def story(broker: Broker) -> None:
+        slices = CountedSlices(broker, PARTITIONS + PARTITIONS // 2)
+        poll = asyncio.ensure_future(call(broker, fetch(max_wait_ms=3_600_000), VERSION))
+        await until(lambda: slices.waits)
+        broker.stop_waiting()
+        slices.let_go()
+        assert len(partitions_of(await poll)) == PARTITIONS
+
+    with_topic(None, story)
+
+
+def test_a_long_poll_keeps_no_long_request_waiting() -> None:
+    async def story(broker: Broker) -> None:
+        request = fetch(max_wait_ms=3_600_000)
+        # Decoded in slices, it has a room.
+        request.topics += [FetchTopic(topic="many", partitions=[]) for _ in range(200)]
+        client = Client(broker)
+        client.send(request, VERSION)
+        await until(lambda: broker.long_polls)
+        room = await asyncio.wait_for(broker.long_requests.enter(10 * BUDGET), 60)
+        room.leave()
+        client.cut()
+
+    with_topic(None, story)

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 import pytest
@@ -176,6 +177,96 @@ def test_who_gives_up_holds_nothing(turns: int) -> None:
     in_a_loop(scenario)
 
 
+def test_one_that_comes_to_more_than_all_may_hold_keeps_nobody_behind_it() -> None:
+    """A poll waits for what may never come: beside it there was never nothing under way."""
+
+    async def scenario(budget: Budget, requests: LongRequests, loop: ShiftedLoop) -> None:
+        hung = Visit(requests, 100)
+        await until(lambda: hung.is_in)
+        visits = [Visit(requests, 5 * LIMIT), Visit(requests, 100)]
+        await settled()
+        assert not any(visit.is_in for visit in visits)
+        loop.shift_ms += 1100
+        await until(lambda: visits[0].is_in)
+        await visits[0].leave()
+        await until(lambda: visits[1].is_in)
+        await visits[1].leave()
+        await hung.leave()
+
+    in_a_loop(scenario)
+
+
+def test_beside_one_that_only_waits_another_may_be_under_way() -> None:
+    async def scenario(budget: Budget, requests: LongRequests, loop: ShiftedLoop) -> None:
+        room = await requests.enter(100)
+        room.rest()
+        large = Visit(requests, 5 * LIMIT)
+        await settled()
+        assert large.is_in
+        await large.leave()
+        assert budget.used == 100
+        room.leave()
+
+    in_a_loop(scenario)
+
+
+def test_the_oldest_polls_end_where_they_hold_half_of_the_budget() -> None:
+    async def scenario(budget: Budget, requests: LongRequests, loop: ShiftedLoop) -> None:
+        ended: list[int] = []
+        rooms = []
+        for number in range(5):
+            rooms.append(room := await requests.enter(200))
+            room.rest(partial(ended.append, number))
+        # Three more come to 600, and one leaves by itself.
+        assert ended == [0, 1, 2]
+        rooms[3].leave()
+        rooms.append(room := await requests.enter(200))
+        room.rest(partial(ended.append, 5))
+        assert ended == [0, 1, 2]
+        for room in rooms:
+            room.leave()
+        assert not requests._polls
+        assert requests._held_by_polls == 0
+
+    in_a_loop(scenario)
+
+
+def test_those_that_want_more_room_do_not_wait_for_each_other() -> None:
+    async def scenario(budget: Budget, requests: LongRequests, loop: ShiftedLoop) -> None:
+        rooms = [await requests.enter(200) for _ in range(2)]
+        tasks = [asyncio.ensure_future(room.enlarge(900)) for room in rooms]
+        newcomer = Visit(requests, 100)
+        await settled()
+        assert [task.done() for task in tasks] == [True, False]
+        assert not newcomer.is_in
+        assert rooms[0].size == 1100
+        rooms[0].leave()
+        await settled()
+        assert tasks[1].done()
+        rooms[1].leave()
+        await until(lambda: newcomer.is_in)
+        await newcomer.leave()
+
+    in_a_loop(scenario)
+
+
+@pytest.mark.parametrize("turns", range(4))
+def test_who_gives_up_while_it_wants_more_room_holds_nothing(turns: int) -> None:
+    async def scenario(budget: Budget, requests: LongRequests, loop: ShiftedLoop) -> None:
+        first, second = [await requests.enter(200) for _ in range(2)]
+        wanting = asyncio.ensure_future(second.enlarge(900))
+        await settled()
+        first.leave()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        wanting.cancel()
+        await asyncio.wait([wanting])
+        second.leave()
+        assert (budget.used, requests._held, requests._under_way) == (0, 0, 0)
+
+    in_a_loop(scenario)
+
+
 def with_broker(
     scenario: Callable[[Broker], Coroutine[Any, Any, None]], limit: int = 1_000_000
 ) -> None:
@@ -317,7 +408,7 @@ def test_long_answers_to_short_questions_wait_for_room_too() -> None:
             "offset_fetch._MUCH_BYTES",
         ),
         (DescribeGroupsRequest(groups=["g"]), 5, "describe_groups._MUCH_BYTES"),
-        (ListTransactionsRequest(), 0, "list_transactions._MANY"),
+        (ListTransactionsRequest(), 0, "list_transactions._MUCH_BYTES"),
     ],
     ids=["offsets of a group", "offsets of groups", "groups", "transactions"],
 )
@@ -347,6 +438,30 @@ def test_what_has_a_long_answer_waits_for_room(
     with_broker(scenario)
 
 
+def test_a_long_question_waits_for_the_room_of_its_answer() -> None:
+    async def scenario(broker: Broker) -> None:
+        await broker.topics.create(NewTopic("t", 2000))
+        client = Client(broker)
+        request = commit(2000)
+        for partition in request.topics[0].partitions:
+            partition.committed_metadata = "x" * 1500
+        await client.call(request, 4)
+        groups = [OffsetFetchRequestGroup(group_id=f"no{n}" * 20, topics=None) for n in range(300)]
+        groups.append(OffsetFetchRequestGroup(group_id="g", topics=None))
+        clients = [Client(broker) for _ in range(15)]
+        for each in clients:
+            each.send(OffsetFetchRequest(groups=groups), 8)
+        most = 0
+        while any(each.connection.is_busy for each in clients):
+            await asyncio.sleep(0)
+            most = max(most, broker.long_requests._held)
+        # One comes to 10 MB, and before it is decoded it may come to as much.
+        assert 10_000_000 < most < 21_000_000
+        assert all(len(each.answers()) == 1 for each in clients)
+
+    with_broker(scenario, limit=32_000_000)
+
+
 def test_many_named_offsets_wait_for_room_but_a_few_do_not() -> None:
     async def scenario(broker: Broker) -> None:
         await broker.topics.create(NewTopic("t", 2000))
@@ -355,7 +470,7 @@ def test_many_named_offsets_wait_for_room_but_a_few_do_not() -> None:
         room = await broker.long_requests.enter(broker.budget.limit)
         few = OffsetFetchRequestTopic(name="t", partition_indexes=[*range(1000)])
         await client.call(OffsetFetchRequest(group_id="g", topics=[few]), 2)
-        many = OffsetFetchRequestTopic(name="t", partition_indexes=[*range(1001)])
+        many = OffsetFetchRequestTopic(name="t", partition_indexes=[*range(2000)])
         client.send(OffsetFetchRequest(group_id="g", topics=[many]), 2)
         for _ in range(50):
             await asyncio.sleep(0)

@@ -1,5 +1,6 @@
 """What a handler knows of the request beside the request itself."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,20 +32,38 @@ class Context:
     """What a long request may hold."""
     alone: bool = False
     """Set by a handler: what follows on the connection begins only when this is answered."""
+    held_bytes: int = 0
+    """What it has read beside its room, until its answer is encoded."""
 
     def only_waits(self) -> None:
         """From here on, until it is answered, for as long as others take."""
         self.waits = True
         if self.room is not None:
             self.room.resize(0)
+            self.room.rest()
 
-    async def take_room(self, held_bytes: int) -> None:
+    def polls(self, end: Callable[[], None]) -> None:
+        """From here on it waits for what may never come. `end` has it answered."""
+        if self.room is not None:
+            self.room.rest(end)
+
+    async def take_room(self, held_bytes: int, elements: int = 0) -> None:
         """Before a long answer: wait until so much may be held, until it is encoded."""
         if self.room is None:
-            self.room = await self.broker.long_requests.enter(held_bytes)
+            self.room = await self.broker.long_requests.enter(held_bytes, elements)
         else:
-            # It is let in: if it waited again, it might wait for itself.
-            self.room.resize(self.room.size + held_bytes)
+            await self.room.enlarge(held_bytes, elements)
+
+    def hold(self, size: int) -> None:
+        self.held_bytes += size
+        self.broker.budget.used += size
+
+    def give_back(self) -> None:
+        """All that it holds."""
+        held, self.held_bytes = self.held_bytes, 0
+        self.broker.budget.give_back(held)
+        if self.room is not None:
+            self.room.leave()
 
     @property
     def version(self) -> int:

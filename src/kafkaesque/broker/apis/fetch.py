@@ -22,7 +22,7 @@ high watermark.
 """
 
 import asyncio
-from collections.abc import Awaitable, Container, Iterator
+from collections.abc import Awaitable, Collection, Iterable, Iterator
 from functools import partial
 from typing import TypeAlias
 
@@ -132,8 +132,9 @@ class _LongPoll:
         self._is_long = is_long
         self._attempt = attempt
         self._needed = attempt.needed
-        self._moved: set[Partition] = set()
-        self._is_over = False
+        # In the order in which they have; None: all of them.
+        self._moved: dict[Partition, None] | None = {}
+        self._is_over = ctx.broker.is_stopping
         self._is_woken = False
         self._reading: asyncio.Future[FetchResponse | None] | None = None
         is_idle = ctx.broker.budget.is_idle
@@ -148,11 +149,14 @@ class _LongPoll:
             partition.watch(self)
         if is_long:
             # Looking took its time: what came meanwhile has told nobody.
-            self._moved.update(attempt.partitions())
+            self._moved = None
+        if is_long or self._is_over:
             self._read_soon()
+        ctx.polls(self.wake)
 
     def more(self, partition: Partition, size: int) -> None:
-        self._moved.add(partition)
+        if self._moved is not None:
+            self._moved[partition] = None
         self._needed -= size
         # Where a log has become shorter meanwhile, sizes say nothing.
         if self._needed <= 0 or size <= 0:
@@ -160,7 +164,7 @@ class _LongPoll:
 
     def wake(self) -> None:
         """Something else has happened: answer, whatever there is."""
-        self._moved.update(self._attempt.partitions())
+        self._moved = None
         self._is_over = True
         self._read_soon()
 
@@ -179,7 +183,7 @@ class _LongPoll:
         if self.answer.done() or self._reading:
             return
         attempt, moved = self._attempt, self._moved
-        self._moved = set()
+        self._moved = {}
         if self._is_long:
             self._read_later(self._look(attempt, moved))
             return
@@ -198,7 +202,9 @@ class _LongPoll:
         else:
             self._read_later(answer)
 
-    async def _look(self, attempt: "_Attempt", moved: set[Partition]) -> FetchResponse | None:
+    async def _look(
+        self, attempt: "_Attempt", moved: Collection[Partition] | None
+    ) -> FetchResponse | None:
         await attempt.look_again_in_slices(moved)
         if attempt.is_enough or self._is_over:
             return await attempt.answer_in_slices()
@@ -218,7 +224,7 @@ class _LongPoll:
             self.answer.set_exception(error)
         elif response := reading.result():
             self.answer.set_result(response)
-        elif self._moved or self._is_over:
+        elif self._moved is None or self._moved or self._is_over:
             self._read_soon()
 
     def _end(self, answer: "asyncio.Future[FetchResponse]") -> None:
@@ -272,8 +278,8 @@ class _Attempt:
         # What is left of the time to look for what was aborted.
         self._looks = LOOKS
         self.size = 0
-        self._held = 0
         self._found: list[_Found] = []
+        self._of: dict[Partition | None, _Found] = {}
 
     @property
     def is_enough(self) -> bool:
@@ -306,15 +312,21 @@ class _Attempt:
             self._found.append(found := _Found(key, each))
             self._look_at(found)
 
-    def look_again(self, moved: Container[Partition]) -> None:
+    def look_again(self, moved: Collection[Partition] | None) -> None:
         for found in self._found:
-            if found.partition in moved:
+            if moved is None or found.partition in moved:
                 self._look_at(found)
 
-    async def look_again_in_slices(self, moved: Container[Partition]) -> None:
-        async for found in self._ctx.broker.slices.paced(self._found):
-            if found.partition in moved:
-                self._look_at(found)
+    async def look_again_in_slices(self, moved: Collection[Partition] | None) -> None:
+        """At those that have moved, not through all for them."""
+        if moved is None:
+            some: Iterable[_Found] = self._found
+        else:
+            if not self._of:
+                self._of = {each.partition: each for each in self._found}
+            some = [self._of[partition] for partition in moved]
+        async for found in self._ctx.broker.slices.paced(some):
+            self._look_at(found)
 
     def let_go(self) -> None:
         """Keep sizes alone: it will be a while."""
@@ -365,36 +377,50 @@ class _Attempt:
         if self.size > self._share or self.size > budget.limit - budget.used:
             self._shrink()
         cold = [found for found in self._found if found.size and not self._read(found)]
-        return self._with_cold_reads(cold) if cold else self._response()
+        if not cold:
+            return self._response()
+        self._ctx.hold(self.size - sum(found.size for found in cold))
+        return self._with_cold_reads(cold)
 
     async def answer_in_slices(self) -> FetchResponse:
         """Others read between the slices: each looks what room they have left, and counts what it
-        has read until that is sent.
+        has read until that is encoded.
         """
         budget = self._ctx.broker.budget
         if self.size > min(self._share, budget.room):
-            self._shrink()
+            await self._shrink_in_slices()
         cold = []
         try:
             async for found in self._ctx.broker.slices.paced(self._found):
-                if self._held and found.size > budget.room:
+                if self._ctx.held_bytes and found.size > budget.room:
                     self._drop(found)
                 if found.size and not self._read_and_hold(found):
                     cold.append(found)
             await self._read_cold(cold)
             return await self._response_in_slices()
-        finally:
-            budget.give_back(self._held)
+        except BaseException:
+            self._ctx.give_back()
+            raise
 
     def _shrink(self) -> None:
+        for found in self._begin_to_shrink():
+            self._look_if_there_is_room(found)
+
+    async def _shrink_in_slices(self) -> None:
+        async for found in self._ctx.broker.slices.paced(self._begin_to_shrink()):
+            self._look_if_there_is_room(found)
+
+    def _begin_to_shrink(self) -> list[_Found]:
         """What others have not read yet leaves less for this one, but never nothing."""
         self._room = min(self._share, self._ctx.broker.budget.room)
         sized = [found for found in self._found if found.size]
-        self.size = 0
         for found in sized:
-            found.size = 0
-            if self.size < self._room or not self.size:
-                self._look_at(found)
+            self._drop(found)
+        return sized
+
+    def _look_if_there_is_room(self, found: _Found) -> None:
+        if self.size < self._room or not self.size:
+            self._look_at(found)
 
     def _read(self, found: _Found) -> bool:
         """Whether its bytes were there without waiting for the disk."""
@@ -410,22 +436,28 @@ class _Attempt:
             return True
         if records is None:
             return False
-        found.data.records, found.slice = records, None
+        self._take(found, records)
         return True
+
+    def _take(self, found: _Found, records: Buffer) -> None:
+        """What was read: its size was an estimate."""
+        found.data.records, found.slice = records, None
+        self.size += len(records) - found.size
+        found.size = len(records)
 
     def _read_and_hold(self, found: _Found) -> bool:
         is_there = self._read(found)
         if is_there:
-            self._hold(found.size)
+            self._ctx.hold(found.size)
         return is_there
 
     async def _with_cold_reads(self, cold: list[_Found]) -> FetchResponse:
-        self._hold(self.size - sum(found.size for found in cold))
         try:
             await self._read_cold(cold)
             return self._response()
-        finally:
-            self._ctx.broker.budget.give_back(self._held)
+        except BaseException:
+            self._ctx.give_back()
+            raise
 
     async def _read_cold(self, cold: list[_Found]) -> None:
         """Of bytes that are not there yet, those count whose read has begun: others may wait for
@@ -433,21 +465,19 @@ class _Attempt:
         """
         hopeful = [f for f in cold if f.partition and not f.partition.cold_reads.is_stuck]
         async with asyncio.TaskGroup() as reading:
-            for found in hopeful if hopeful or self._held else cold:
+            for found in hopeful if hopeful or self._ctx.held_bytes else cold:
                 reading.create_task(self._read_from_disk(found))
         if late := {f for f in cold if not (f.data.records or f.data.error_code)}:
             await self._leave_out(late)
-
-    def _hold(self, size: int) -> None:
-        self._held += size
-        self._ctx.broker.budget.used += size
 
     async def _leave_out(self, late: set[_Found]) -> None:
         """What room they had is for others that are there. They come last next time."""
         self._session.to_the_end([found.key for found in late])
         for found in late:
             self._drop(found)
-        self._room = min(self._room, self._share, self._ctx.broker.budget.room + self._held)
+        self._room = min(
+            self._room, self._share, self._ctx.broker.budget.room + self._ctx.held_bytes
+        )
         async for found in self._ctx.broker.slices.paced(self._found):
             if not (found.size or found.data.error_code or found in late):
                 self._look_at(found)
@@ -464,7 +494,7 @@ class _Attempt:
         cold_reads = found.partition.cold_reads
         # Where another hangs: as long as it would wait if there was nothing.
         seconds = self._max_wait_ms / 1000 if cold_reads.hangs else None
-        reading = cold_reads.run(found.slice.read, partial(self._hold, found.size))
+        reading = cold_reads.run(found.slice.read, partial(self._ctx.hold, found.size))
         try:
             await asyncio.wait([reading], timeout=seconds)
         finally:
@@ -477,7 +507,8 @@ class _Attempt:
             topic = self._ctx.broker.topics.find(found.wanted.topic, found.wanted.topic_id)
             if topic.partition(found.wanted.partition) is not found.partition:
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            found.data.records = records
+            self._ctx.hold(len(records) - found.size)
+            self._take(found, records)
         except ReadHangsError:
             pass
         except OSError:
@@ -511,7 +542,7 @@ class _Attempt:
             wanted.told = None if data.error_code else told
             if data.records:
                 served.append(found.key)
-                self._ctx.broker.traffic.fetched_bytes += found.size
+                self._ctx.broker.traffic.fetched_bytes += len(data.records)
             name = (wanted.topic, wanted.topic_id.int)
             topic = topics.get(name)
             if topic is None:

@@ -17,9 +17,9 @@ from kafkaesque.protocol.messages.list_transactions import (
 from kafkaesque.transactions.events import State
 from kafkaesque.transactions.transaction import Transaction
 
-_MANY = 1000
+_MUCH_BYTES = 1 << 20
 _LISTED_BYTES = 400
-"""What a transaction takes in a response, and encoded."""
+"""What a transaction takes in a response, and encoded, beside its id."""
 
 
 async def list_transactions(
@@ -32,9 +32,11 @@ async def list_transactions(
         pattern = Pattern(wanted) if wanted else None
     except PatternError:
         return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
-    table = ctx.broker.transactions.table
-    if (count := len(table.transactions)) > _MANY:
-        await ctx.take_room(count * _LISTED_BYTES)
+    table, size = ctx.broker.transactions.table, 0
+    async for name in slices.paced(tuple(table.transactions)):
+        size += _LISTED_BYTES + 2 * len(name)
+    if size > _MUCH_BYTES:
+        await ctx.take_room(size)
     known = {state.value for state in State}
     filters = _Filters(request, ctx.broker.clock())
     response = ListTransactionsResponse(

@@ -24,7 +24,9 @@ from kafkaesque.protocol.messages.offset_fetch import (
 )
 from kafkaesque.types import TopicPartition
 
-_MANY_PARTITIONS = 1000
+_FEW_PARTITIONS = 64
+"""So many offsets with the longest metadata are a quarter of a megabyte."""
+_BATCH = 1000
 _MUCH_BYTES = 1 << 20
 _TIMES_KEPT = 3
 """As much of what is kept of an offset it takes in a response, and encoded."""
@@ -64,22 +66,46 @@ class _Asked:
         self._whole: set[str] = set()
 
     async def take_room(self, groups: Sequence[OffsetFetchRequestGroup]) -> None:
-        """A short question for all that a group has committed may have a long answer, and so has a
-        long one: at most what these groups have committed.
-        """
+        """For what has been committed of all that is asked for: metadata may be long."""
         named, asks_for_all = 0, False
         async for wanted in self._paced(groups):
             asks_for_all |= wanted.topics is None
             async for topic in self._paced(wanted.topics or ()):
                 named += len(topic.partition_indexes)
-        if not asks_for_all and named <= _MANY_PARTITIONS:
+        if not asks_for_all and named <= _FEW_PARTITIONS:
             return
-        offsets, size = self._ctx.broker.coordinator.table.offsets, 0
-        async for group_id in self._paced({wanted.group_id: None for wanted in groups}):
-            async for name in self._paced(offsets.topics(group_id)):
-                size += offsets.kept_bytes(group_id, name)
+        size, whole = 0, set[str]()
+        async for wanted in self._paced(groups):
+            if wanted.topics is not None:
+                size += await self._kept_of_topics(wanted.group_id, wanted.topics)
+            elif wanted.group_id not in whole:
+                whole.add(wanted.group_id)
+                size += await self._kept(wanted.group_id)
         if _TIMES_KEPT * size > _MUCH_BYTES:
             await self._ctx.take_room(_TIMES_KEPT * size)
+
+    async def _kept(self, group_id: str) -> int:
+        offsets, size = self._ctx.broker.coordinator.table.offsets, 0
+        async for name in self._paced(offsets.topics(group_id)):
+            size += offsets.kept_bytes(group_id, name, offsets.indexes(group_id, name))
+        return size
+
+    async def _kept_of_topics(self, group_id: str, topics: list[OffsetFetchRequestTopics]) -> int:
+        offsets, size = self._ctx.broker.coordinator.table.offsets, 0
+        async for topic in self._paced(topics):
+            name = self._name(topic)
+            async for some in self._ctx.broker.slices.batches(topic.partition_indexes, _BATCH):
+                size += offsets.kept_bytes(group_id, name, some)
+        return size
+
+    def _name(self, topic: OffsetFetchRequestTopics) -> str:
+        """Empty where its id is unknown."""
+        if self._ctx.version < 10:
+            return topic.name
+        try:
+            return self._ctx.broker.topics.find(topic.name, topic.topic_id).name
+        except KafkaError:
+            return ""
 
     async def group(self, wanted: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
         group_id = wanted.group_id
