@@ -61,6 +61,8 @@ _EXPIRE_SECONDS = 60.0
 _TRANSACTION_SECONDS = 0.5
 _SCRATCH_BYTES = 256 * 1024
 _UNPACKED_AT_ONCE = 2
+_LONG_SEARCHES, _LARGE_SEARCHES = 32, 2
+"""By time, at once: each keeps a batch open that comes to 1 MiB, or to 64."""
 
 
 def loop_clock(loop: asyncio.AbstractEventLoop) -> Clock:
@@ -124,6 +126,8 @@ class Broker:
         self.long_requests = LongRequests(self.budget, asyncio.get_running_loop())
         self.slices = Slices()
         self.searching = asyncio.Lock()
+        self.long_searches = asyncio.Semaphore(_LONG_SEARCHES)
+        self.large_searches = asyncio.Semaphore(_LARGE_SEARCHES)
         self.unpacking = asyncio.Semaphore(_UNPACKED_AT_ONCE)
         self.traffic = Traffic()
         self.metadata: Metadata

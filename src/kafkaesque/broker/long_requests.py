@@ -7,8 +7,9 @@ it comes to. One may always be under way, and where those that are do not come t
 hangs), one more each second, until they hold twice the budget. Whatever they hold, the other half
 of it is for those who are not long.
 
-Who only waits for others (a long poll, a rebalance) is not under way. A poll holds what it holds:
-where polls come to half of the budget, the oldest are answered as they are.
+Who only waits (a long poll, a rebalance, who wants more room) is not under way. A poll holds what
+it holds: where polls come to half of the budget, the oldest are answered as they are. Who wants
+more room holds some, so nobody overtakes them.
 
 Small ones come first: one that may have 50,000 elements is overtaken by all that are smaller and
 come in the next five seconds, and by nobody after that.
@@ -45,13 +46,10 @@ class LongRequests:
 
     async def enter(self, held_bytes: int, elements: int = 0) -> "Room":
         """Wait until so much may be held. `leave` gives it back."""
-        return await self._enter(held_bytes, self._due(elements))
-
-    def _due(self, elements: int) -> float:
-        return self._loop.time() + elements / _ELEMENTS_PER_SECOND
-
-    async def _enter(self, held_bytes: int, due: float) -> "Room":
         room = Room(self, held_bytes)
+        return await self._enter(room, self._loop.time() + elements / _ELEMENTS_PER_SECOND)
+
+    async def _enter(self, room: "Room", due: float) -> "Room":
         heappush(self._waiting, (due, next(self._numbers), room))
         self._admit()
         if not room.is_held:
@@ -63,37 +61,48 @@ class LongRequests:
                 raise
         return room
 
-    async def enlarge(self, room: "Room", size: int, elements: int) -> None:
-        """Wait until it may hold so much more; without elements, before those who have not begun.
-        Until then it is not under way: else those who wait so might wait for each other.
+    async def enlarge(self, room: "Room", size: int) -> None:
+        """Wait until it may hold so much more. Until then it is not under way: else those who wait
+        so might wait for each other.
         """
-        self.rest(room)
-        more = await self._enter(size, self._due(elements) if elements else -inf)
+        self._rest(room)
+        more = await self._enter(Room(self, size), -inf)
         more.is_held = False
         room.is_under_way = True
         room.size += size
 
     def rest(self, room: "Room", end: Callable[[], None] | None = None) -> None:
         """It is no longer under way. With `end` it may be for long, and can be ended."""
-        if room.is_under_way:
-            room.is_under_way = False
-            self._under_way -= 1
+        self._rest(room)
         if end is not None:
             self._polls[room] = end
             self._held_by_polls += room.size
-            while self._held_by_polls > self._budget.limit // 2:
+            while self._held_by_polls > self._budget.limit // 2 and len(self._polls) > 1:
                 oldest = next(iter(self._polls))
-                self._forget_poll(oldest)()
+                end = self._polls[oldest]
+                self._forget_poll(oldest)
+                end()
         self._admit()
 
-    def _forget_poll(self, room: "Room") -> Callable[[], None]:
-        self._held_by_polls -= room.size
-        return self._polls.pop(room)
+    def _rest(self, room: "Room") -> None:
+        if room.is_under_way:
+            room.is_under_way = False
+            self._under_way -= 1
+
+    def go_on(self, room: "Room") -> None:
+        """It is under way again, and waits for nobody."""
+        self._forget_poll(room)
+        if not room.is_under_way:
+            room.is_under_way = True
+            self._under_way += 1
+
+    def _forget_poll(self, room: "Room") -> None:
+        if self._polls.pop(room, None):
+            self._held_by_polls -= room.size
 
     def leave(self, room: "Room") -> None:
-        if room in self._polls:
-            self._forget_poll(room)
-        self.rest(room)
+        self._forget_poll(room)
+        self._rest(room)
         self.resize(room, 0)
 
     def resize(self, room: "Room", size: int) -> None:
@@ -109,11 +118,12 @@ class LongRequests:
 
     def _admit(self) -> None:
         while self._waiting:
-            room = self._waiting[0][2]
+            due, _, room = self._waiting[0]
             if room.is_abandoned:
                 heappop(self._waiting)
                 continue
-            if not self._has_room(room.size):
+            has_begun = due == -inf
+            if not (self._has_room(room.size) or (has_begun and not self._under_way)):
                 break
             heappop(self._waiting)
             self._under_way += 1
@@ -136,7 +146,8 @@ class LongRequests:
             return True
         is_late = self._loop.time() - self._last_entered > _MOST_SECONDS
         # One that alone comes to more than all are to hold must not keep those behind it for ever.
-        return not self._under_way or (is_late and self._held + min(size, limit) <= 2 * limit)
+        is_within = self._held + min(size, limit) <= 2 * limit
+        return is_within and (is_late or not self._under_way)
 
 
 class Room:
@@ -159,13 +170,18 @@ class Room:
         """It comes to more, or to less, than was thought."""
         self._requests.resize(self, size)
 
-    async def enlarge(self, size: int, elements: int = 0) -> None:
+    async def enlarge(self, size: int) -> None:
         """Wait until it may hold so much more."""
-        await self._requests.enlarge(self, size, elements)
+        await self._requests.enlarge(self, size)
 
     def rest(self, end: Callable[[], None] | None = None) -> None:
         """From here on it only waits for others; with `end`, until that is called at the latest."""
         self._requests.rest(self, end)
+
+    def go_on(self) -> None:
+        """It no longer waits."""
+        if self.is_held:
+            self._requests.go_on(self)
 
     def leave(self) -> None:
         if self.is_held:

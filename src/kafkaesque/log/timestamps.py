@@ -18,6 +18,7 @@ from kafkaesque.records.batch import (
     read_header,
     records_in,
 )
+from kafkaesque.records.compression import TooLargeError
 
 Search: TypeAlias = Generator[None, None, tuple[int, int] | None]
 """(offset, timestamp) of a record, in the end."""
@@ -109,6 +110,9 @@ def _latest_of(segment: Segment, position: int, header: BatchHeader, start: int,
 
 def _records(segment: Segment, position: int, header: BatchHeader, most: int) -> Iterator[Record]:
     """Their times and offsets count: keys and values are views of what was unpacked."""
+    if header.size > most < MAX_UNPACKED_BYTES:
+        # Nor may it be read. What is not packed may be larger than what unpacks.
+        raise TooLargeError(f"a batch of {header.size} bytes")
     batch = segment.batch(position, header.size)
     data = payload_view(batch, read_header(batch), most)
     return records_in(cast(bytes, memoryview(data)), header)

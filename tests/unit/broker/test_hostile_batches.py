@@ -11,11 +11,12 @@ from tests.unit.broker.brokers import call, new_topic, until, with_broker
 from tests.unit.broker.connections import Client
 from tests.wire.requests import produce
 
+from kafkaesque.broker.apis.list_offsets import _Lookup
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.topics import NewTopic
 from kafkaesque.errors import ErrorCode, KafkaError
-from kafkaesque.log.timestamps import MAX_UNPACKED_BYTES
+from kafkaesque.log.timestamps import MAX_UNPACKED_BYTES, Search
 from kafkaesque.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -28,12 +29,12 @@ VERSION = 7
 FAT_BYTES = 4 << 20
 
 
-def batch(size: int, claimed: int = 0) -> memoryview:
+def batch(size: int, claimed: int = 0, codec: Codec = Codec.GZIP) -> memoryview:
     """One record of so many bytes, of time 1000; its header may claim a later one."""
     records = [Record(0, 1000, b"key", bytes(size))]
     if claimed:
         records.append(Record(1, claimed, b"key", b"later"))
-    return memoryview(new_batch(records, codec=Codec.GZIP))
+    return memoryview(new_batch(records, codec=codec))
 
 
 def search(name: str, timestamp: int) -> ListOffsetsRequest:
@@ -57,69 +58,77 @@ async def fill(partition: Partition, *batches: memoryview) -> None:
 
 
 @contextmanager
-def no_cycles_collected() -> Iterator[list[KafkaError]]:
-    """In the end: the errors that only a collector of cycles would free."""
-    left: list[KafkaError] = []
+def no_cycles_collected() -> Iterator[None]:
     gc.collect()
     gc.disable()
     try:
-        yield left
-        left += [each for each in gc.get_objects() if type(each).__mro__[1] is KafkaError]
+        yield
     finally:
         gc.enable()
 
 
-def test_a_search_that_meets_a_fat_batch_takes_room_for_it() -> None:
+def errors_left() -> list[Any]:
+    """Those that only a collector of cycles would free, once their thread has gone on."""
+    return [each for each in gc.get_objects() if isinstance(each, KafkaError)]
+
+
+def test_who_meets_a_fat_batch_waits_and_nobody_else() -> None:
     async def story(broker: Broker, *_: Any) -> None:
         await fill(await new_topic(broker, "fat"), batch(FAT_BYTES, claimed=5000))
         await fill(await new_topic(broker, "lean"), batch(10, claimed=5000))
-        room = await broker.long_requests.enter(10 * broker.budget.limit)
-        waiting = asyncio.ensure_future(call(broker, search("fat", 2000), VERSION))
-        assert found(await call(broker, search("lean", 2000), VERSION)) == (0, 1, 5000)
-        assert not waiting.done()
-        room.leave()
+        async with broker.large_searches, broker.large_searches:
+            waiting = asyncio.ensure_future(call(broker, search("fat", 2000), VERSION))
+            assert found(await call(broker, search("lean", 2000), VERSION)) == (0, 1, 5000)
+            for _turn in range(50):
+                await asyncio.sleep(0)
+            assert not waiting.done()
         assert found(await waiting) == (0, 1, 5000)
-        assert broker.budget.used == 0
 
     with_broker(None, story)
 
 
-def test_fat_batches_are_opened_as_far_as_there_is_room() -> None:
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.NONE])
+def test_few_fat_batches_are_open_at_a_time(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
+    searched, open_at_once, most = _Lookup._turns, 0, 0
+
+    async def counted(lookup: _Lookup, partition: Partition, search: Search) -> Any:
+        nonlocal open_at_once, most
+        open_at_once += 1
+        most = max(most, open_at_once)
+        await asyncio.sleep(0)
+        try:
+            return await searched(lookup, partition, search)
+        finally:
+            open_at_once -= 1
+
     async def story(broker: Broker, *_: Any) -> None:
-        await fill(await new_topic(broker, "fat"), batch(FAT_BYTES, claimed=5000))
-        clients = [Client(broker) for _ in range(20)]
-        for client in clients:
-            client.send(search("fat", 2000), VERSION)
-        most, left = 0, set(clients)
-        while left:
-            await asyncio.sleep(0)
-            most = max(most, broker.long_requests._held)
-            left -= {client for client in left if client.answers()}
-        assert MAX_UNPACKED_BYTES <= most <= broker.budget.limit // 2
+        topic = NewTopic("fat", 1, configs={"max.message.bytes": str(2 * FAT_BYTES)})
+        partition = (await broker.topics.create(topic)).partition(0)
+        await fill(partition, batch(FAT_BYTES, claimed=5000, codec=codec))
+        monkeypatch.setattr(_Lookup, "_turns", counted)
+        asked = [call(broker, search("fat", 2000), VERSION) for _ in range(20)]
+        for answer in await asyncio.gather(*asked):
+            assert found(answer) == (0, 1, 5000)
+        assert most == 2
 
     with_broker(None, story)
 
 
-@pytest.mark.parametrize("number", [1, 3])
-def test_a_search_of_many_fat_partitions_takes_room_once(number: int) -> None:
+@pytest.mark.parametrize("timestamp", [2000, -3])
+def test_each_of_many_partitions_is_searched_to_its_end(timestamp: int) -> None:
+    """Even if each needs more than the first turn."""
+
     async def story(broker: Broker, *_: Any) -> None:
-        topic = await broker.topics.create(NewTopic("fat", number))
-        for partition in topic.partitions:
-            await fill(partition, batch(FAT_BYTES, claimed=5000))
-        request = search("fat", 2000)
+        topic = await broker.topics.create(NewTopic("many", 4))
+        for number, partition in enumerate(topic.partitions):
+            await fill(partition, batch(FAT_BYTES if number % 2 else 10, claimed=5000 + number))
+        request = search("many", timestamp)
         request.topics[0].partitions = [
-            ListOffsetsPartition(partition_index=each, timestamp=2000) for each in range(number)
+            ListOffsetsPartition(partition_index=number, timestamp=timestamp) for number in range(4)
         ]
-        client = Client(broker)
-        client.send(request, VERSION)
-        most = 0
-        while client.connection.is_busy:
-            await asyncio.sleep(0)
-            most = max(most, broker.long_requests._held)
-        assert most == MAX_UNPACKED_BYTES
-        (answer,) = client.answers()
-        assert [each.offset for each in answer.topics[0].partitions] == [1] * number
-        await until(lambda: not broker.budget.used)
+        (topic_answer,) = (await call(broker, request, VERSION)).topics
+        places = [(each.offset, each.timestamp) for each in topic_answer.partitions]
+        assert places == [(1, 5000 + number) for number in range(4)]
 
     with_broker(None, story)
 
@@ -127,11 +136,11 @@ def test_a_search_of_many_fat_partitions_takes_room_once(number: int) -> None:
 def test_a_search_that_fails_leaves_nothing_to_be_collected() -> None:
     async def story(broker: Broker, *_: Any) -> None:
         await fill(await new_topic(broker, "bomb"), batch(MAX_UNPACKED_BYTES + 1, claimed=5000))
-        with no_cycles_collected() as left:
+        with no_cycles_collected():
             for _again in range(3):
                 answer = found(await call(broker, search("bomb", 2000), VERSION))
                 assert answer[0] == ErrorCode.CORRUPT_MESSAGE
-        assert not left
+            await until(lambda: not errors_left())
 
     with_broker(None, story)
 
@@ -141,13 +150,13 @@ def test_a_batch_that_is_refused_leaves_nothing_to_be_collected() -> None:
         await broker.topics.create(NewTopic("keys", 1, configs={"cleanup.policy": "compact"}))
         client = Client(broker)
         bomb = batch(40 << 20)
-        with no_cycles_collected() as left:
+        with no_cycles_collected():
             for _again in range(3):
                 answer = await client.call(produce("keys", 0, bytes(bomb)), 9)
                 (topic,) = answer.responses
                 (partition,) = topic.partition_responses
                 assert partition.error_code == ErrorCode.MESSAGE_TOO_LARGE
-        assert not left
+            await until(lambda: not errors_left())
 
     with_broker(None, story)
 

@@ -13,7 +13,7 @@ from tests.wire.requests import batch, produce
 
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.budget import Budget
-from kafkaesque.broker.long_requests import LongRequests
+from kafkaesque.broker.long_requests import LongRequests, Room
 from kafkaesque.broker.slices import Slices
 from kafkaesque.broker.topics import NewTopic
 from kafkaesque.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -244,6 +244,57 @@ def test_those_that_want_more_room_do_not_wait_for_each_other() -> None:
         await settled()
         assert tasks[1].done()
         rooms[1].leave()
+        await until(lambda: newcomer.is_in)
+        await newcomer.leave()
+
+    in_a_loop(scenario)
+
+
+def test_those_that_want_more_room_let_nobody_in_that_has_not_begun() -> None:
+    """Else each that has begun would let in another."""
+
+    async def scenario(budget: Budget, requests: LongRequests, loop: ShiftedLoop) -> None:
+        first = await requests.enter(LIMIT)
+        room = await _entered_late(requests, loop, LIMIT)
+        enlarging = asyncio.ensure_future(room.enlarge(LIMIT))
+        newcomers = [Visit(requests, LIMIT // 4) for _ in range(5)]
+        await settled()
+        assert not enlarging.done()
+        first.leave()
+        await settled()
+        assert enlarging.done()
+        assert not any(visit.is_in for visit in newcomers)
+        room.leave()
+        await settled()
+        assert [visit.is_in for visit in newcomers] == [True, True, False, False, False]
+        for visit in newcomers:
+            await until(lambda visit=visit: visit.is_in)  # type: ignore[misc]
+            await visit.leave()
+
+    in_a_loop(scenario)
+
+
+async def _entered_late(requests: LongRequests, loop: ShiftedLoop, size: int) -> Room:
+    entering = asyncio.ensure_future(requests.enter(size))
+    await settled()
+    loop.shift_ms += 1100
+    return await entering
+
+
+def test_polls_that_have_ended_are_under_way_again() -> None:
+    """Their disk may hang: with what they hold they must not let in one after the other."""
+
+    async def scenario(budget: Budget, requests: LongRequests, loop: ShiftedLoop) -> None:
+        rooms = []
+        for _ in range(4):
+            rooms.append(room := await _entered_late(requests, loop, LIMIT // 2))
+            room.rest(room.go_on)
+        assert requests._under_way == 3
+        newcomer = Visit(requests, LIMIT // 2)
+        await settled()
+        assert not newcomer.is_in
+        for room in rooms:
+            room.leave()
         await until(lambda: newcomer.is_in)
         await newcomer.leave()
 

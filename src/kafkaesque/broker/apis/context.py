@@ -47,12 +47,17 @@ class Context:
         if self.room is not None:
             self.room.rest(end)
 
-    async def take_room(self, held_bytes: int, elements: int = 0) -> None:
+    def goes_on(self) -> None:
+        """What it polled for is there, or it is to end."""
+        if self.room is not None:
+            self.room.go_on()
+
+    async def take_room(self, held_bytes: int) -> None:
         """Before a long answer: wait until so much may be held, until it is encoded."""
         if self.room is None:
-            self.room = await self.broker.long_requests.enter(held_bytes, elements)
+            self.room = await self.broker.long_requests.enter(held_bytes)
         else:
-            await self.room.enlarge(held_bytes, elements)
+            await self.room.enlarge(held_bytes)
 
     def hold(self, size: int) -> None:
         self.held_bytes += size

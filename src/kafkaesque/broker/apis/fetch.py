@@ -152,7 +152,7 @@ class _LongPoll:
             self._moved = None
         if is_long or self._is_over:
             self._read_soon()
-        ctx.polls(self.wake)
+        ctx.polls(self._end_soon)
 
     def more(self, partition: Partition, size: int) -> None:
         if self._moved is not None:
@@ -167,6 +167,11 @@ class _LongPoll:
         self._moved = None
         self._is_over = True
         self._read_soon()
+
+    def _end_soon(self) -> None:
+        """Others need the room. Its client will come again at once, so not at once."""
+        self._timer.cancel()
+        self._timer = self.answer.get_loop().call_later(_SHORT_WAIT_MS / 1000, self._time_is_over)
 
     def _time_is_over(self) -> None:
         self._is_over = True
@@ -205,11 +210,13 @@ class _LongPoll:
     async def _look(
         self, attempt: "_Attempt", moved: Collection[Partition] | None
     ) -> FetchResponse | None:
+        self._ctx.goes_on()
         await attempt.look_again_in_slices(moved)
         if attempt.is_enough or self._is_over:
             return await attempt.answer_in_slices()
         self._needed = attempt.needed
         attempt.let_go()
+        self._ctx.polls(self._end_soon)
         return None
 
     def _read_later(self, reading: Awaitable[FetchResponse | None]) -> None:

@@ -32,8 +32,7 @@ _READ_COMMITTED = 1
 _SECONDS_IN_A_THREAD = 0.005
 _SECONDS_ALONE = 0.1
 _SMALL = 1 << 20
-"""What most batches unpack to at most. Who meets a larger one comes after all that do not."""
-_LATER = 1000
+"""Most batches are no larger, nor come to more."""
 
 
 async def list_offsets(ctx: Context, request: ListOffsetsRequest) -> ListOffsetsResponse:
@@ -54,14 +53,13 @@ def _place(partition: Partition, timestamp: int, limit: int) -> int:
 
 
 class _Lookup:
-    """One request. What a search has unpacked it keeps from turn to turn, so one that needs more
-    than a turn takes room for that, and one that meets a batch that unpacks to much takes more.
+    """One request. What a search has opened it keeps from turn to turn, so only so many may need
+    more than one turn at a time, and fewer may have a batch open that comes to much.
     """
 
     def __init__(self, ctx: Context, request: ListOffsetsRequest) -> None:
         self._ctx = ctx
         self._committed = request.isolation_level == _READ_COMMITTED
-        self._room_bytes = 0
 
     async def answer(
         self, topic: str, wanted: ListOffsetsPartition
@@ -110,19 +108,14 @@ class _Lookup:
             turn = await self._turn(partition, _new_search(partition, timestamp, limit, _SMALL))
             if turn.is_over:
                 return turn.found
-            await self._take_room(2 * _SMALL)
-            return await self._turns(partition, _new_search(partition, timestamp, limit, _SMALL))
+            async with self._ctx.broker.long_searches:
+                search = _new_search(partition, timestamp, limit, _SMALL)
+                return await self._turns(partition, search)
         except TooLargeError:
             pass
-        await self._take_room(MAX_UNPACKED_BYTES, MAX_UNPACKED_BYTES // _SMALL * _LATER)
-        search = _new_search(partition, timestamp, limit, MAX_UNPACKED_BYTES)
-        return await self._turns(partition, search)
-
-    async def _take_room(self, size: int, elements: int = 0) -> None:
-        """Once for all partitions: they are searched one after the other."""
-        if size > self._room_bytes:
-            more, self._room_bytes = size - self._room_bytes, size
-            await self._ctx.take_room(more, elements)
+        async with self._ctx.broker.large_searches:
+            search = _new_search(partition, timestamp, limit, MAX_UNPACKED_BYTES)
+            return await self._turns(partition, search)
 
     async def _turns(self, partition: Partition, search: Search) -> tuple[int, int] | None:
         """In a thread, some steps at a time, in turn with others: many would keep the loop

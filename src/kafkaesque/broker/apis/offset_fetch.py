@@ -95,7 +95,7 @@ class _Asked:
         async for topic in self._paced(topics):
             name = self._name(topic)
             async for some in self._ctx.broker.slices.batches(topic.partition_indexes, _BATCH):
-                size += offsets.kept_bytes(group_id, name, some)
+                size += offsets.kept_bytes(group_id, name, set(some))
         return size
 
     def _name(self, topic: OffsetFetchRequestTopics) -> str:
