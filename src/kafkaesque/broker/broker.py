@@ -61,8 +61,10 @@ _EXPIRE_SECONDS = 60.0
 _TRANSACTION_SECONDS = 0.5
 _SCRATCH_BYTES = 256 * 1024
 _UNPACKED_AT_ONCE = 2
-_LONG_SEARCHES, _LARGE_SEARCHES = 32, 2
-"""By time, at once: each keeps a batch open that comes to 1 MiB, or to 64."""
+_LONG_SEARCHES, _LARGE_SEARCHES = 64, 2
+"""By time, at once: each keeps a batch open that comes to 1 MiB, or to 64. They take turns, so who
+has a slot is served; who waits for one, waits until those before it have been through a batch.
+"""
 
 
 def loop_clock(loop: asyncio.AbstractEventLoop) -> Clock:

@@ -41,14 +41,19 @@ class ReadHangsError(KafkaError):
 
 
 class _Read:
-    __slots__ = ("begun", "done", "job", "since", "timer")
+    __slots__ = ("begun", "done", "ended", "job", "since", "timer")
 
     def __init__(
-        self, job: Callable[[], Any], done: "asyncio.Future[Any]", begun: Callable[[], None] | None
+        self,
+        job: Callable[[], Any],
+        done: "asyncio.Future[Any]",
+        begun: Callable[[], None] | None,
+        ended: Callable[[], None] | None,
     ) -> None:
         self.job = job
         self.done = done
         self.begun = begun
+        self.ended = ended
         self.since = done.get_loop().time()
         """Since when it is under way or, before, waits for its turn."""
         self.timer: asyncio.TimerHandle | None = None
@@ -68,13 +73,16 @@ class ColdReads:
         self,
         job: Callable[[], T],
         begun: Callable[[], None] | None = None,
+        ended: Callable[[], None] | None = None,
         *,
         is_patient: bool = False,
     ) -> "asyncio.Future[T]":
-        """Cancel the result to wait no longer. `begun` is called when a thread is there for it."""
+        """Cancel the result to wait no longer. `begun` is called when a thread is there for it, and
+        then `ended` when that is free again, whoever has gone.
+        """
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
-        read = _Read(job, done, begun)
+        read = _Read(job, done, begun, ended)
         done.add_done_callback(partial(self._leave, read))
         if self._is_closed:
             done.set_exception(_gone())
@@ -127,6 +135,8 @@ class ColdReads:
     def _end(self, read: _Read, reading: "asyncio.Future[Any]") -> None:
         del self._under_way[read]
         self._ended_at = reading.get_loop().time()
+        if read.ended:
+            read.ended()
         error = reading.exception()
         if read.done.done():
             pass

@@ -78,11 +78,13 @@ class LongRequests:
             self._polls[room] = end
             self._held_by_polls += room.size
             while self._held_by_polls > self._budget.limit // 2 and len(self._polls) > 1:
-                oldest = next(iter(self._polls))
-                end = self._polls[oldest]
-                self._forget_poll(oldest)
-                end()
+                self._end_oldest_poll()
         self._admit()
+
+    def _end_oldest_poll(self) -> None:
+        room, end = next(iter(self._polls.items()))
+        self._forget_poll(room)
+        end()
 
     def _rest(self, room: "Room") -> None:
         if room.is_under_way:
@@ -124,6 +126,8 @@ class LongRequests:
                 continue
             has_begun = due == -inf
             if not (self._has_room(room.size) or (has_begun and not self._under_way)):
+                if not self._under_way and self._polls:
+                    self._end_oldest_poll()
                 break
             heappop(self._waiting)
             self._under_way += 1
@@ -176,7 +180,8 @@ class Room:
 
     def rest(self, end: Callable[[], None] | None = None) -> None:
         """From here on it only waits for others; with `end`, until that is called at the latest."""
-        self._requests.rest(self, end)
+        if self.is_held:
+            self._requests.rest(self, end)
 
     def go_on(self) -> None:
         """It no longer waits."""

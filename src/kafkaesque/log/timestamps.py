@@ -20,8 +20,8 @@ from kafkaesque.records.batch import (
 )
 from kafkaesque.records.compression import TooLargeError
 
-Search: TypeAlias = Generator[None, None, tuple[int, int] | None]
-"""(offset, timestamp) of a record, in the end."""
+Search: TypeAlias = Generator[bool, None, tuple[int, int] | None]
+"""(offset, timestamp) of a record, in the end. Between its steps, whether no batch is open."""
 
 MAX_UNPACKED_BYTES = 64 << 20
 """What a batch may unpack to (`most`): one that comes to more raises TooLargeError."""
@@ -43,13 +43,22 @@ def first_at_or_after(
 def _first_in(segment: Segment, timestamp: int, start: int, limit: int, most: int) -> Search:
     from_offset = max(start, segment.older_than(timestamp))
     for position, header in _below(segment.headers(from_offset), limit):
-        yield
+        yield True
         if header.max_timestamp < timestamp:
             continue
-        for record in _records(segment, position, header, most):
-            yield
-            if record.timestamp >= timestamp and start <= record.offset < limit:
-                return record.offset, record.timestamp
+        found = yield from _first_of(
+            _records(segment, position, header, most), timestamp, start, limit
+        )
+        if found is not None:
+            return found
+    return None
+
+
+def _first_of(records: Iterator[Record], timestamp: int, start: int, limit: int) -> Search:
+    for record in records:
+        yield False
+        if record.timestamp >= timestamp and start <= record.offset < limit:
+            return record.offset, record.timestamp
     return None
 
 
@@ -73,16 +82,16 @@ def latest(segments: Sequence[Segment], start: int, limit: int, most: int) -> Se
 
 def _latest_with_records(
     segment: Segment, below: int, start: int, limit: int, most: int
-) -> Generator[None, None, int]:
+) -> Generator[bool, None, int]:
     newest = NO_TIMESTAMP
     for position, header in _below(segment.headers(start), limit):
-        yield
+        yield True
         if header.count and header.max_timestamp < below:
             newest = max(newest, _latest_of(segment, position, header, start, most))
     return newest
 
 
-def _latest_in(segment: Segment, start: int, limit: int, most: int) -> Generator[None, None, int]:
+def _latest_in(segment: Segment, start: int, limit: int, most: int) -> Generator[bool, None, int]:
     timestamp, offset = segment.latest()
     from_offset = start
     if start <= segment.base_offset:
@@ -93,7 +102,7 @@ def _latest_in(segment: Segment, start: int, limit: int, most: int) -> Generator
     else:
         timestamp = NO_TIMESTAMP
     for position, header in _below(segment.headers(from_offset), limit):
-        yield
+        yield True
         if header.max_timestamp > timestamp:
             timestamp = max(timestamp, _latest_of(segment, position, header, start, most))
     return timestamp

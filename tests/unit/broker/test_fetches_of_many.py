@@ -10,7 +10,7 @@ import pytest
 from tests.unit.broker.brokers import HeldSlices, call, new_topic, until, with_broker
 from tests.unit.broker.connections import Client, EndlessTurn
 
-from kafkaesque.broker.apis.fetch import _Attempt, _Found
+from kafkaesque.broker.apis.fetch import _Attempt, _Found, _LongPoll
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.partition import Partition
 from kafkaesque.errors import ErrorCode
@@ -258,5 +258,41 @@ def test_a_long_poll_keeps_no_long_request_waiting() -> None:
         room = await asyncio.wait_for(broker.long_requests.enter(10 * BUDGET), 60)
         room.leave()
         client.cut()
+
+    with_topic(None, story)
+
+
+def test_a_poll_that_has_to_end_is_not_put_off_by_being_told_again() -> None:
+    async def story(broker: Broker) -> None:
+        poll = asyncio.ensure_future(call(broker, fetch(max_wait_ms=3_600_000), VERSION))
+        await until(lambda: broker.long_polls)
+        (watcher,) = broker.long_polls
+        assert isinstance(watcher, _LongPoll)
+        watcher._end_soon()
+        due = watcher._timer.when()
+        assert due < asyncio.get_running_loop().time() + 1
+        for _again in range(3):
+            await asyncio.sleep(0)
+            watcher._end_soon()
+        assert watcher._timer.when() == due
+        assert len(partitions_of(await poll)) == PARTITIONS
+
+    with_topic(None, story)
+
+
+def test_a_poll_that_reads_what_has_come_is_under_way() -> None:
+    async def story(broker: Broker) -> None:
+        request = fetch(max_wait_ms=3_600_000)
+        # Decoded in slices, it has a room.
+        request.topics += [FetchTopic(topic="many", partitions=[]) for _ in range(200)]
+        client = Client(broker)
+        client.send(request, VERSION)
+        await until(lambda: broker.long_polls and not broker.long_requests._under_way)
+        HeldSlices(broker).let_go()
+        await fill(broker, 10)
+        await until(lambda: broker.long_requests._under_way)
+        await until(client.answers)
+        assert broker.long_requests._under_way == 0
+        assert broker.budget.used == 0
 
     with_topic(None, story)

@@ -2,20 +2,22 @@
 
 import asyncio
 import gc
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from tests.unit.broker.brokers import call, new_topic, until, with_broker
 from tests.unit.broker.connections import Client
 from tests.wire.requests import produce
 
-from kafkaesque.broker.apis.list_offsets import _Lookup
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.topics import NewTopic
 from kafkaesque.errors import ErrorCode, KafkaError
+from kafkaesque.log import timestamps
 from kafkaesque.log.timestamps import MAX_UNPACKED_BYTES, Search
 from kafkaesque.protocol.messages.list_offsets import (
     ListOffsetsPartition,
@@ -26,6 +28,7 @@ from kafkaesque.records.batch import Record, new_batch
 from kafkaesque.records.compression import Codec
 
 VERSION = 7
+list_offsets: Any = sys.modules["kafkaesque.broker.apis.list_offsets"]
 FAT_BYTES = 4 << 20
 
 
@@ -87,29 +90,90 @@ def test_who_meets_a_fat_batch_waits_and_nobody_else() -> None:
     with_broker(None, story)
 
 
+class CountedSlots(asyncio.Semaphore):
+    """The most that were taken at a time."""
+
+    most = taken = 0
+
+    async def acquire(self) -> Literal[True]:
+        await super().acquire()
+        self.taken += 1
+        self.most = max(self.most, self.taken)
+        return True
+
+    def release(self) -> None:
+        self.taken -= 1
+        super().release()
+
+
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.NONE])
-def test_few_fat_batches_are_open_at_a_time(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
-    searched, open_at_once, most = _Lookup._turns, 0, 0
-
-    async def counted(lookup: _Lookup, partition: Partition, search: Search) -> Any:
-        nonlocal open_at_once, most
-        open_at_once += 1
-        most = max(most, open_at_once)
-        await asyncio.sleep(0)
-        try:
-            return await searched(lookup, partition, search)
-        finally:
-            open_at_once -= 1
-
+def test_few_fat_batches_are_open_at_a_time(codec: Codec) -> None:
     async def story(broker: Broker, *_: Any) -> None:
         topic = NewTopic("fat", 1, configs={"max.message.bytes": str(2 * FAT_BYTES)})
         partition = (await broker.topics.create(topic)).partition(0)
         await fill(partition, batch(FAT_BYTES, claimed=5000, codec=codec))
-        monkeypatch.setattr(_Lookup, "_turns", counted)
+        slots = broker.large_searches = CountedSlots(2)
         asked = [call(broker, search("fat", 2000), VERSION) for _ in range(20)]
         for answer in await asyncio.gather(*asked):
             assert found(answer) == (0, 1, 5000)
-        assert most == 2
+        assert (slots.most, slots.taken) == (2, 0)
+
+    with_broker(None, story)
+
+
+def test_between_two_batches_others_come_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log may be full of batches that claim a record that they do not have."""
+    monkeypatch.setattr(list_offsets, "_SECONDS_IN_A_SLOT", 0.0)
+
+    async def story(broker: Broker, *_: Any) -> None:
+        liar = [Record(0, 1000, b"key", bytes(FAT_BYTES)), Record(1, 5000, b"key", b"later")]
+        partition = await new_topic(broker, "liars")
+        # What was older than the log's start counts in the headers only.
+        await fill(partition, *(memoryview(new_batch(liar, codec=Codec.GZIP)) for _ in range(20)))
+        await fill(await new_topic(broker, "fat"), batch(FAT_BYTES, claimed=5000))
+        slots = broker.large_searches = CountedSlots(1)
+        with monkeypatch.context() as patched:
+            patched.setattr(timestamps, "_first_of", _found_nothing)
+            long = asyncio.ensure_future(call(broker, search("liars", 2000), VERSION))
+            while not slots.taken:
+                await asyncio.sleep(0)
+            await asyncio.wait_for(call(broker, search("fat", 2000), VERSION), 60)
+            assert not long.done()
+            assert found(await long) == (0, -1, -1)
+
+    with_broker(None, story)
+
+
+def _found_nothing(records: Iterator[Record], *_: int) -> Search:
+    for _record in records:
+        yield False
+    return None
+
+
+def test_who_goes_leaves_the_slot_when_the_thread_has_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    may_end = threading.Event()
+    steps = list_offsets._some_steps
+
+    async def story(broker: Broker, *_: Any) -> None:
+        partition = await new_topic(broker, "fat")
+        await fill(partition, batch(FAT_BYTES, claimed=5000))
+        slots = broker.large_searches = CountedSlots(1)
+
+        def held(search: Search, until: float) -> Any:
+            if slots.taken:
+                may_end.wait()
+            return steps(search, until)
+
+        monkeypatch.setattr(list_offsets, "_some_steps", held)
+        asked = asyncio.ensure_future(call(broker, search("fat", 2000), VERSION))
+        await until(lambda: slots.taken and partition.cold_reads._under_way)
+        asked.cancel()
+        await asyncio.wait([asked])
+        assert slots.taken == 1
+        may_end.set()
+        await until(lambda: not slots.taken)
 
     with_broker(None, story)
 

@@ -170,8 +170,11 @@ class _LongPoll:
 
     def _end_soon(self) -> None:
         """Others need the room. Its client will come again at once, so not at once."""
-        self._timer.cancel()
-        self._timer = self.answer.get_loop().call_later(_SHORT_WAIT_MS / 1000, self._time_is_over)
+        loop = self.answer.get_loop()
+        due = loop.time() + _SHORT_WAIT_MS / 1000
+        if due < self._timer.when():
+            self._timer.cancel()
+            self._timer = loop.call_at(due, self._time_is_over)
 
     def _time_is_over(self) -> None:
         self._is_over = True
@@ -205,6 +208,7 @@ class _LongPoll:
         if isinstance(answer, FetchResponse):
             self.answer.set_result(answer)
         else:
+            self._ctx.goes_on()
             self._read_later(answer)
 
     async def _look(

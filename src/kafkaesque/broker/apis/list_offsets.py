@@ -30,6 +30,7 @@ _NEEDS_VERSION = {_MAX_TIMESTAMP: 7, _EARLIEST_LOCAL: 8, _LATEST_TIERED: 9}
 _NONE = (-1, -1)
 _READ_COMMITTED = 1
 _SECONDS_IN_A_THREAD = 0.005
+_SECONDS_IN_A_SLOT = 0.1
 _SECONDS_ALONE = 0.1
 _SMALL = 1 << 20
 """Most batches are no larger, nor come to more."""
@@ -54,7 +55,8 @@ def _place(partition: Partition, timestamp: int, limit: int) -> int:
 
 class _Lookup:
     """One request. What a search has opened it keeps from turn to turn, so only so many may need
-    more than one turn at a time, and fewer may have a batch open that comes to much.
+    more than one turn at a time, and fewer may have a batch open that comes to much. Such a slot is
+    left to others, where some wait, between two batches.
     """
 
     def __init__(self, ctx: Context, request: ListOffsetsRequest) -> None:
@@ -108,29 +110,39 @@ class _Lookup:
             turn = await self._turn(partition, _new_search(partition, timestamp, limit, _SMALL))
             if turn.is_over:
                 return turn.found
-            async with self._ctx.broker.long_searches:
-                search = _new_search(partition, timestamp, limit, _SMALL)
-                return await self._turns(partition, search)
+            search = _new_search(partition, timestamp, limit, _SMALL)
+            return await self._turns(partition, search, self._ctx.broker.long_searches)
         except TooLargeError:
             pass
-        async with self._ctx.broker.large_searches:
-            search = _new_search(partition, timestamp, limit, MAX_UNPACKED_BYTES)
-            return await self._turns(partition, search)
+        search = _new_search(partition, timestamp, limit, MAX_UNPACKED_BYTES)
+        return await self._turns(partition, search, self._ctx.broker.large_searches)
 
-    async def _turns(self, partition: Partition, search: Search) -> tuple[int, int] | None:
+    async def _turns(
+        self, partition: Partition, search: Search, slots: asyncio.Semaphore
+    ) -> tuple[int, int] | None:
+        while True:
+            await slots.acquire()
+            slot = _Slot(slots)
+            try:
+                while not (turn := await self._turn(partition, search, slot)).gives_way:
+                    if turn.is_over:
+                        return turn.found
+            finally:
+                slot.leave()
+
+    async def _turn(
+        self, partition: Partition, search: Search, slot: "_Slot | None" = None
+    ) -> "_Turn":
         """In a thread, some steps at a time, in turn with others: many would keep the loop
         waiting.
         """
-        while not (turn := await self._turn(partition, search)).is_over:
-            pass
-        return turn.found
-
-    async def _turn(self, partition: Partition, search: Search) -> "_Turn":
         # It would only keep others from their turn.
         if partition.cold_reads.is_stuck:
             raise ReadHangsError
         async with self._ctx.broker.searching:
-            steps = partition.cold_reads.run(partial(_some_steps, search))
+            slot = slot or _Slot()
+            job = partial(_some_steps, search, slot.until)
+            steps = partition.cold_reads.run(job, slot.begun, slot.ended)
             try:
                 # One that takes longer waits for the disk, and is in nobody's way.
                 await asyncio.wait([steps], timeout=_SECONDS_ALONE)
@@ -144,9 +156,39 @@ class _Lookup:
             del steps
 
 
+class _Slot:
+    """One of so many, until a thread that works in it has come to its end, too: it keeps what it
+    has opened, though who asked has gone.
+    """
+
+    def __init__(self, slots: asyncio.Semaphore | None = None) -> None:
+        self.until = perf_counter() + _SECONDS_IN_A_SLOT
+        self._slots = slots
+        self._is_reading = False
+        self._is_left = False
+
+    def begun(self) -> None:
+        self._is_reading = True
+
+    def ended(self) -> None:
+        self._is_reading = False
+        if self._is_left:
+            self._release()
+
+    def leave(self) -> None:
+        self._is_left = True
+        if not self._is_reading:
+            self._release()
+
+    def _release(self) -> None:
+        if self._slots is not None:
+            self._slots.release()
+
+
 class _Turn(NamedTuple):
-    is_over: bool
+    is_over: bool = False
     found: tuple[int, int] | None = None
+    gives_way: bool = False
 
 
 def _new_search(partition: Partition, timestamp: int, limit: int, max_unpacked: int) -> Search:
@@ -155,11 +197,16 @@ def _new_search(partition: Partition, timestamp: int, limit: int, max_unpacked: 
     return partition.log.search_timestamp(timestamp, limit, max_unpacked)
 
 
-def _some_steps(search: Search) -> _Turn:
-    until = perf_counter() + _SECONDS_IN_A_THREAD
-    while perf_counter() < until:
+def _some_steps(search: Search, until: float) -> _Turn:
+    """After that time it gives way as soon as nothing is open."""
+    now = perf_counter()
+    end = now + _SECONDS_IN_A_THREAD
+    while now < end:
         try:
-            next(search)
-        except StopIteration as end:
-            return _Turn(True, end.value)
-    return _Turn(False)
+            is_between = next(search)
+        except StopIteration as over:
+            return _Turn(is_over=True, found=over.value)
+        now = perf_counter()
+        if is_between and now >= until:
+            return _Turn(gives_way=True)
+    return _Turn()
