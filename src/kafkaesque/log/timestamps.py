@@ -87,7 +87,8 @@ def _latest_with_records(
     for position, header in _below(segment.headers(start), limit):
         yield True
         if header.count and header.max_timestamp < below:
-            newest = max(newest, _latest_of(segment, position, header, start, most))
+            latest_of = yield from _latest_of(segment, position, header, start, most)
+            newest = max(newest, latest_of)
     return newest
 
 
@@ -104,17 +105,23 @@ def _latest_in(segment: Segment, start: int, limit: int, most: int) -> Generator
     for position, header in _below(segment.headers(from_offset), limit):
         yield True
         if header.max_timestamp > timestamp:
-            timestamp = max(timestamp, _latest_of(segment, position, header, start, most))
+            latest_of = yield from _latest_of(segment, position, header, start, most)
+            timestamp = max(timestamp, latest_of)
     return timestamp
 
 
-def _latest_of(segment: Segment, position: int, header: BatchHeader, start: int, most: int) -> int:
+def _latest_of(
+    segment: Segment, position: int, header: BatchHeader, start: int, most: int
+) -> Generator[bool, None, int]:
     """Deleted records may share a batch with the first that is not: they do not count."""
     if header.base_offset >= start:
         return header.max_timestamp
-    batch = _records(segment, position, header, most)
-    remaining = (record.timestamp for record in batch if record.offset >= start)
-    return max(remaining, default=NO_TIMESTAMP)
+    newest = NO_TIMESTAMP
+    for record in _records(segment, position, header, most):
+        yield False
+        if record.offset >= start:
+            newest = max(newest, record.timestamp)
+    return newest
 
 
 def _records(segment: Segment, position: int, header: BatchHeader, most: int) -> Iterator[Record]:

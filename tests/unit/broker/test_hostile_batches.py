@@ -4,6 +4,7 @@ import asyncio
 import gc
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -13,6 +14,7 @@ from tests.unit.broker.brokers import call, new_topic, until, with_broker
 from tests.unit.broker.connections import Client
 from tests.wire.requests import produce
 
+from kafkaesque.broker.apis.list_offsets import _Lookup
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.partition import Partition
 from kafkaesque.broker.topics import NewTopic
@@ -161,10 +163,10 @@ def test_who_goes_leaves_the_slot_when_the_thread_has_ended(
         await fill(partition, batch(FAT_BYTES, claimed=5000))
         slots = broker.large_searches = CountedSlots(1)
 
-        def held(search: Search, until: float) -> Any:
+        def held(search: Search, slot: Any) -> Any:
             if slots.taken:
                 may_end.wait()
-            return steps(search, until)
+            return steps(search, slot)
 
         monkeypatch.setattr(list_offsets, "_some_steps", held)
         asked = asyncio.ensure_future(call(broker, search("fat", 2000), VERSION))
@@ -174,6 +176,58 @@ def test_who_goes_leaves_the_slot_when_the_thread_has_ended(
         assert slots.taken == 1
         may_end.set()
         await until(lambda: not slots.taken)
+
+    with_broker(None, story)
+
+
+def test_who_waits_long_for_each_turn_keeps_the_slot_for_as_much_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It takes as many turns as alone, however long it waits for them."""
+    turns = 0
+    steps = list_offsets._some_steps
+
+    def counted(search: Search, slot: Any) -> Any:
+        nonlocal turns
+        turns += 1
+        time.sleep(2 * list_offsets._SECONDS_IN_A_SLOT)
+        return steps(search, slot)
+
+    async def story(broker: Broker, *_: Any) -> None:
+        partition = await new_topic(broker, "many")
+        for number in range(2000):
+            partition.append(memoryview(new_batch([Record(0, number, None, b"")])))
+        if waiting := partition.flushed(partition.log.end_offset):
+            await waiting
+        partition.delete_records(1)
+        broker.long_searches = CountedSlots(1)
+        monkeypatch.setattr(list_offsets, "_some_steps", counted)
+        assert found(await call(broker, search("many", -3), VERSION)) == (0, 1999, 1999)
+        assert turns < 50
+
+    with_broker(None, story)
+
+
+def test_what_was_deleted_while_it_was_found_is_not_the_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    searched = _Lookup._found
+    looked = 0
+
+    async def late(lookup: _Lookup, partition: Partition, *wanted: int) -> Any:
+        nonlocal looked
+        looked += 1
+        place = await searched(lookup, partition, *wanted)
+        if looked == 1:
+            partition.delete_records(1)
+        return place
+
+    async def story(broker: Broker, *_: Any) -> None:
+        partition = await new_topic(broker, "two")
+        await fill(partition, batch(10), batch(10))
+        monkeypatch.setattr(_Lookup, "_found", late)
+        assert found(await call(broker, search("two", 500), VERSION)) == (0, 1, 1000)
+        assert looked == 2
 
     with_broker(None, story)
 

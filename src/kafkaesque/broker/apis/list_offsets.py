@@ -30,7 +30,8 @@ _NEEDS_VERSION = {_MAX_TIMESTAMP: 7, _EARLIEST_LOCAL: 8, _LATEST_TIERED: 9}
 _NONE = (-1, -1)
 _READ_COMMITTED = 1
 _SECONDS_IN_A_THREAD = 0.005
-_SECONDS_IN_A_SLOT = 0.1
+_SECONDS_IN_A_SLOT = 0.05
+"""In a thread: the time until its turn is not its own."""
 _SECONDS_ALONE = 0.1
 _SMALL = 1 << 20
 """Most batches are no larger, nor come to more."""
@@ -95,7 +96,9 @@ class _Lookup:
         while True:
             has_moved, start = start != log.log_start_offset, log.log_start_offset
             try:
-                return await self._found(partition, timestamp, limit) or _NONE
+                found = await self._found(partition, timestamp, limit) or _NONE
+                if found is _NONE or found[0] >= log.log_start_offset:
+                    return found
             except KafkaError:
                 if partition.is_closed:
                     raise
@@ -141,7 +144,8 @@ class _Lookup:
             raise ReadHangsError
         async with self._ctx.broker.searching:
             slot = slot or _Slot()
-            job = partial(_some_steps, search, slot.until)
+            slot.look()
+            job = partial(_some_steps, search, slot)
             steps = partition.cold_reads.run(job, slot.begun, slot.ended)
             try:
                 # One that takes longer waits for the disk, and is in nobody's way.
@@ -162,10 +166,15 @@ class _Slot:
     """
 
     def __init__(self, slots: asyncio.Semaphore | None = None) -> None:
-        self.until = perf_counter() + _SECONDS_IN_A_SLOT
+        self.seconds_left = _SECONDS_IN_A_SLOT
+        self.is_wanted = False
         self._slots = slots
         self._is_reading = False
         self._is_left = False
+
+    def look(self) -> None:
+        """Before each turn: others might come to want it."""
+        self.is_wanted = self._slots is not None and self._slots.locked()
 
     def begun(self) -> None:
         self._is_reading = True
@@ -197,16 +206,16 @@ def _new_search(partition: Partition, timestamp: int, limit: int, max_unpacked: 
     return partition.log.search_timestamp(timestamp, limit, max_unpacked)
 
 
-def _some_steps(search: Search, until: float) -> _Turn:
-    """After that time it gives way as soon as nothing is open."""
-    now = perf_counter()
-    end = now + _SECONDS_IN_A_THREAD
-    while now < end:
+def _some_steps(search: Search, slot: _Slot) -> _Turn:
+    """A slot that others want, and that has had its time, is left as soon as nothing is open."""
+    began = now = perf_counter()
+    while now - began < _SECONDS_IN_A_THREAD:
         try:
             is_between = next(search)
         except StopIteration as over:
             return _Turn(is_over=True, found=over.value)
         now = perf_counter()
-        if is_between and now >= until:
+        if is_between and slot.is_wanted and now - began >= slot.seconds_left:
             return _Turn(gives_way=True)
+    slot.seconds_left -= now - began
     return _Turn()
