@@ -247,13 +247,18 @@ def test_a_poll_that_begins_while_the_broker_stops_is_answered() -> None:
     with_topic(None, story)
 
 
+def client_with_a_room(broker: Broker) -> Client:
+    """Its poll is decoded in slices."""
+    request = fetch(max_wait_ms=3_600_000)
+    request.topics += [FetchTopic(topic="many", partitions=[]) for _ in range(200)]
+    client = Client(broker)
+    client.send(request, VERSION)
+    return client
+
+
 def test_a_long_poll_keeps_no_long_request_waiting() -> None:
     async def story(broker: Broker) -> None:
-        request = fetch(max_wait_ms=3_600_000)
-        # Decoded in slices, it has a room.
-        request.topics += [FetchTopic(topic="many", partitions=[]) for _ in range(200)]
-        client = Client(broker)
-        client.send(request, VERSION)
+        client = client_with_a_room(broker)
         await until(lambda: broker.long_polls)
         room = await asyncio.wait_for(broker.long_requests.enter(10 * BUDGET), 60)
         room.leave()
@@ -282,11 +287,7 @@ def test_a_poll_that_has_to_end_is_not_put_off_by_being_told_again() -> None:
 
 def test_a_poll_that_reads_what_has_come_is_under_way() -> None:
     async def story(broker: Broker) -> None:
-        request = fetch(max_wait_ms=3_600_000)
-        # Decoded in slices, it has a room.
-        request.topics += [FetchTopic(topic="many", partitions=[]) for _ in range(200)]
-        client = Client(broker)
-        client.send(request, VERSION)
+        client = client_with_a_room(broker)
         await until(lambda: broker.long_polls and not broker.long_requests._under_way)
         HeldSlices(broker).let_go()
         await fill(broker, 10)

@@ -67,10 +67,8 @@ class _Lookup:
     async def answer(
         self, topic: str, wanted: ListOffsetsPartition
     ) -> ListOffsetsPartitionResponse:
-        ctx, answer = (
-            self._ctx,
-            ListOffsetsPartitionResponse(partition_index=wanted.partition_index),
-        )
+        ctx = self._ctx
+        answer = ListOffsetsPartitionResponse(partition_index=wanted.partition_index)
         try:
             check_leader_epoch(wanted.current_leader_epoch)
             partition = ctx.broker.topics.named(topic).partition(wanted.partition_index)
