@@ -432,18 +432,23 @@ def test_topics_that_are_being_created_are_created_though_nobody_waits() -> None
     with_broker(scenario)
 
 
+async def answer_once_there_is(room: Room, client: Client) -> Any:
+    for _ in range(50):
+        await asyncio.sleep(0)
+    assert not client.answers()
+    room.leave()
+    await until(lambda: not client.connection.is_busy)
+    (answer,) = client.answers()
+    return answer
+
+
 def test_long_answers_to_short_questions_wait_for_room_too() -> None:
     async def scenario(broker: Broker) -> None:
         await broker.topics.create(NewTopic("t", 2000))
         room = await broker.long_requests.enter(broker.budget.limit)
         client = Client(broker)
         client.send(MetadataRequest(topics=None), 4)
-        for _ in range(50):
-            await asyncio.sleep(0)
-        assert not client.answers()
-        room.leave()
-        await until(lambda: client.connection.is_busy is False)
-        (answer,) = client.answers()
+        answer = await answer_once_there_is(room, client)
         assert [len(topic.partitions) for topic in answer.topics] == [2000]
 
     with_broker(scenario)
@@ -475,12 +480,7 @@ def test_what_has_a_long_answer_waits_for_room(
         await client.call(commit(2000), 4)
         room = await broker.long_requests.enter(broker.budget.limit)
         client.send(question, version)
-        for _ in range(50):
-            await asyncio.sleep(0)
-        assert not client.answers()
-        room.leave()
-        await until(lambda: client.connection.is_busy is False)
-        (answer,) = client.answers()
+        answer = await answer_once_there_is(room, client)
         if isinstance(question, OffsetFetchRequest):
             (topic,) = (answer.groups[0] if question.groups else answer).topics
             assert len(topic.partitions) == 2000
@@ -523,11 +523,7 @@ def test_many_named_offsets_wait_for_room_but_a_few_do_not() -> None:
         await client.call(OffsetFetchRequest(group_id="g", topics=[few]), 2)
         many = OffsetFetchRequestTopic(name="t", partition_indexes=[*range(2000)])
         client.send(OffsetFetchRequest(group_id="g", topics=[many]), 2)
-        for _ in range(50):
-            await asyncio.sleep(0)
-        assert not client.answers()
-        room.leave()
-        await until(lambda: client.connection.is_busy is False)
+        await answer_once_there_is(room, client)
 
     with_broker(scenario)
 
@@ -588,12 +584,7 @@ def test_a_long_answer_about_one_topic_waits_for_room() -> None:
         room = await broker.long_requests.enter(broker.budget.limit)
         client = Client(broker)
         client.send(MetadataRequest(topics=[MetadataRequestTopic(name="t")]), 4)
-        for _ in range(50):
-            await asyncio.sleep(0)
-        assert not client.answers()
-        room.leave()
-        await until(lambda: not client.connection.is_busy)
-        (answer,) = client.answers()
+        answer = await answer_once_there_is(room, client)
         assert [len(topic.partitions) for topic in answer.topics] == [2000]
 
     with_broker(scenario)
