@@ -12,8 +12,10 @@ from tests.unit.broker.connections import Client, EndlessTurn
 
 from kafkaesque.broker.apis.fetch import _Attempt, _Found, _LongPoll
 from kafkaesque.broker.broker import Broker
+from kafkaesque.broker.cold_reads import ColdReads
 from kafkaesque.broker.partition import Partition
 from kafkaesque.errors import ErrorCode
+from kafkaesque.log.slices import FileSlice
 from kafkaesque.protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
@@ -152,6 +154,35 @@ def test_a_topic_that_is_made_anew_while_it_is_read_is_not_a_broken_disk(tmp_pat
     with_topic(tmp_path, lambda broker: fill(broker, 10))
     # No file of a segment is open any more.
     with_broker(tmp_path, restarted)
+
+
+def test_reads_from_the_disk_begin_a_few_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To begin one takes tens of microseconds."""
+    run, begun = ColdReads.run, 0
+
+    def counted(reads: ColdReads, *job: Any) -> asyncio.Future[Any]:
+        nonlocal begun
+        begun += 1
+        return run(reads, *job)
+
+    async def story(broker: Broker) -> None:
+        nonlocal begun
+        await fill(broker, 10)
+        monkeypatch.setattr(FileSlice, "read_nowait", lambda _: None)
+        monkeypatch.setattr(ColdReads, "run", counted)
+        broker.slices._clock = count().__next__
+        reading = asyncio.ensure_future(call(broker, fetch(), VERSION))
+        most = total = 0
+        while not reading.done():
+            await asyncio.sleep(0)
+            most, total, begun = max(most, begun), total + begun, 0
+        assert all(data.records for data in partitions_of(await reading))
+        assert total == PARTITIONS
+        assert most <= 8, "as many as are done at once"
+
+    with_topic(tmp_path, story)
 
 
 def test_what_is_read_is_held_until_it_is_encoded() -> None:

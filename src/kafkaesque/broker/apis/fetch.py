@@ -476,7 +476,8 @@ class _Attempt:
         """
         hopeful = [f for f in cold if f.partition and not f.partition.cold_reads.is_stuck]
         async with asyncio.TaskGroup() as reading:
-            for found in hopeful if hopeful or self._ctx.held_bytes else cold:
+            chosen = hopeful if hopeful or self._ctx.held_bytes else cold
+            async for found in self._ctx.broker.slices.paced(chosen):
                 reading.create_task(self._read_from_disk(found))
         if late := {f for f in cold if not (f.data.records or f.data.error_code)}:
             await self._leave_out(late)
