@@ -19,7 +19,7 @@ from typing import Any
 from kafkaesque.errors import DecodeError
 from kafkaesque.protocol import wire
 from kafkaesque.protocol.schema import Field, Primitive, schema_of
-from kafkaesque.protocol.source import ELEMENTS_IN_A_STEP, Source
+from kafkaesque.protocol.source import ELEMENTS_IN_A_STEP, NUMBERS_IN_A_STEP, Source
 from kafkaesque.types import Buffer
 
 
@@ -182,8 +182,7 @@ class _Decoder:
     def _elements(self, kind: Primitive | type[Any], size: str, target: str) -> None:
         source = self._source
         if isinstance(kind, Primitive) and kind.code and kind.name != "uuid":
-            source.line(f'{target} = list(unpack_from(f">{{{size}}}{kind.code}", data, p))')
-            source.line(f"p += {size} * {struct.calcsize('>' + kind.code)}")
+            self._numbers(kind, size, target)
             return
         items = source.fresh("items")
         source.line(f"{items} = []")
@@ -197,6 +196,23 @@ class _Decoder:
             source.line(f"{items}.append({element})")
             if self._in_steps:
                 source.end_of_element()
+        source.line(f"{target} = {items}")
+
+    def _numbers(self, kind: Primitive, size: str, target: str) -> None:
+        """One unpack has them all; in steps it has so many at a time."""
+        source, width = self._source, struct.calcsize(">" + kind.code)
+        if not self._in_steps:
+            source.line(f'{target} = list(unpack_from(f">{{{size}}}{kind.code}", data, p))')
+            source.line(f"p += {size} * {width}")
+            return
+        items, some = source.fresh("items"), source.fresh("some")
+        source.line(f"{items} = []")
+        with source.block(f"while {size}:"):
+            source.line(f"{some} = min({size}, {NUMBERS_IN_A_STEP})")
+            source.line(f'{items} += unpack_from(f">{{{some}}}{kind.code}", data, p)')
+            source.line(f"p += {some} * {width}")
+            source.line(f"{size} -= {some}")
+            source.end_of_numbers(some)
         source.line(f"{target} = {items}")
 
     def _nullable_struct(self, cls: type[Any], target: str) -> None:

@@ -13,6 +13,9 @@ from typing import Any, Final
 
 ELEMENTS_IN_A_STEP: Final = 128
 """Elements of arrays, in code that goes in steps: a few hundred microseconds."""
+_NUMBERS_PER_ELEMENT = 32
+"""They are decoded in as much time; the more of it goes into the memory that they take."""
+NUMBERS_IN_A_STEP: Final = _NUMBERS_PER_ELEMENT * ELEMENTS_IN_A_STEP
 
 
 class Source:
@@ -35,7 +38,14 @@ class Source:
 
     def end_of_element(self) -> None:
         """In a loop of a function that goes in steps: after so many elements, let others go on."""
-        self.line("turn += 1")
+        self._end_of(1)
+
+    def end_of_numbers(self, some: str) -> None:
+        """The same, of an array that is nothing but so many numbers."""
+        self._end_of(f"{some} // {_NUMBERS_PER_ELEMENT}")
+
+    def _end_of(self, elements: int | str) -> None:
+        self.line(f"turn += {elements}")
         with self.block(f"if turn >= {ELEMENTS_IN_A_STEP}:"):
             self.line("turn = 0")
             self.line("yield")

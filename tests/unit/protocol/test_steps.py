@@ -17,12 +17,16 @@ from kafkaesque.protocol.codec import (
 from kafkaesque.protocol.messages.api_versions import ApiVersionsRequest
 from kafkaesque.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from kafkaesque.protocol.messages.heartbeat import HeartbeatRequest
+from kafkaesque.protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsTopics,
+)
 from kafkaesque.protocol.messages.metadata import (
     MetadataResponse,
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from kafkaesque.protocol.source import ELEMENTS_IN_A_STEP
+from kafkaesque.protocol.source import ELEMENTS_IN_A_STEP, NUMBERS_IN_A_STEP
 
 T = TypeVar("T")
 
@@ -60,6 +64,19 @@ def test_what_is_decoded_and_encoded_in_steps_is_the_same(version: int, partitio
     pauses, chunks = taken(encode_in_steps(request, version))
     assert b"".join(map(bytes, chunks)) == data
     assert pauses == (partitions + 1) // ELEMENTS_IN_A_STEP
+
+
+@pytest.mark.parametrize("topics", [1, 10])
+def test_numbers_are_decoded_in_steps_wherever_they_are(topics: int) -> None:
+    numbers = list(range(10 * NUMBERS_IN_A_STEP // topics + 1))
+    wanted = [
+        ListPartitionReassignmentsTopics(name="t", partition_indexes=numbers) for _ in range(topics)
+    ]
+    request = ListPartitionReassignmentsRequest(topics=wanted)
+    data = encoded(request, 0)
+    pauses, decoded = taken(decode_in_steps(ListPartitionReassignmentsRequest, 0, data, 0, PLENTY))
+    assert decoded == request
+    assert pauses == 10
 
 
 def test_a_message_without_arrays_takes_one_step() -> None:
