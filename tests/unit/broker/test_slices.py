@@ -12,13 +12,13 @@ from kafkaesque.broker.slices import SLICE_SECONDS, TURNS_PER_SLICE, Slices
 
 
 class Clock:
-    """Each look at it takes a quarter of a slice."""
+    """Four looks at it take a little more than a slice."""
 
     def __init__(self) -> None:
         self.now = 0.0
 
     def __call__(self) -> float:
-        self.now += SLICE_SECONDS / 4
+        self.now += SLICE_SECONDS / 3.9
         return self.now
 
 
@@ -187,6 +187,22 @@ def test_a_batch_of_a_few_does_not_wait_for_long_work() -> None:
         await asyncio.sleep(0)
         assert (few.done(), more.done()) == (True, False)
         await asyncio.gather(more, long)
+
+    asyncio.run(scenario())
+
+
+def test_before_each_slice_threads_may_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not before what is done at once."""
+    naps = list[float]()
+    monkeypatch.setattr("kafkaesque.broker.slices.sleep", naps.append)
+
+    async def scenario() -> None:
+        slices = Slices(Clock())
+        await _all(slices, 8)
+        assert not naps
+        await asyncio.gather(_all(slices, 8 + 3 * 4), _all(slices, 8 + 3 * 4))
+        assert len(naps) >= 5
+        assert max(naps) < SLICE_SECONDS / 100
 
     asyncio.run(scenario())
 
