@@ -115,7 +115,7 @@ class Member:
         return {name for name, _ in self.protocols}
 
     def metadata(self, protocol_name: str) -> bytes:
-        return dict(self.protocols)[protocol_name]
+        return next(metadata for name, metadata in self.protocols if name == protocol_name)
 
     def vote(self, candidates: set[str]) -> str:
         """The candidate that it prefers."""

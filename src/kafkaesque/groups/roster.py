@@ -1,7 +1,8 @@
 """Who is in a group: members in the order they came, the leader, and ids handed out but not used.
 
 Rules: a group instance id belongs to one member id at a time (KIP-345); there is a leader as soon
-as there is a member; a protocol can be chosen only if every member offers it.
+as there is a member; a protocol can be chosen only if every member offers it. How many offer which
+is counted as they come and go: each who joins asks for it, and there may be thousands of members.
 
 Above: group.py, which decides when; this file only keeps count. Below: member.py, bounds.py.
 """
@@ -30,6 +31,8 @@ class Roster:
         """What all members together add to the group's record, at most."""
         self.leader: str | None = None
         self._static: dict[str, str] = {}
+        self._offered: Counter[str] = Counter()
+        """Protocol -> how many members offer it."""
 
     def __len__(self) -> int:
         return len(self.members)
@@ -46,9 +49,13 @@ class Roster:
         return was_expected
 
     def _count(self, member: Member, times: int) -> None:
-        """Before and after each change of a member: −1, 1."""
+        """Before and after each change of what a member offers: −1, 1."""
         self.budget.used_bytes += times * member.kept_bytes
         self.stored_bytes += times * member.stored_bytes
+        for name in member.protocol_names():
+            self._offered[name] += times
+            if not self._offered[name]:
+                del self._offered[name]
 
     def update(self, member: Member, join: Join) -> None:
         """Take over what a JoinGroup of a known member says."""
@@ -58,9 +65,11 @@ class Roster:
 
     def assign(self, assignments: Mapping[str, bytes]) -> None:
         for member in self.members.values():
-            self._count(member, -1)
-            member.assignment = assignments.get(member.member_id, b"")
-            self._count(member, 1)
+            assignment = assignments.get(member.member_id, b"")
+            more_bytes = len(assignment) - len(member.assignment)
+            self.budget.used_bytes += more_bytes
+            self.stored_bytes += more_bytes
+            member.assignment = assignment
 
     def add(self, member: Member) -> None:
         self.forget(member.member_id)
@@ -136,13 +145,14 @@ class Roster:
 
     def supports(self, protocol_names: set[str]) -> bool:
         """Is one of these offered by every member?"""
-        return not self.members or bool(protocol_names & self._common_protocols())
+        return not self.members or any(map(self._is_common, protocol_names))
 
     def choose_protocol(self) -> str:
         """Of the protocols that all offer, what most prefer; the oldest members break a tie."""
-        common = self._common_protocols()
+        anyone = next(iter(self.members.values()))
+        common = set(filter(self._is_common, anyone.protocol_names()))
         votes = Counter(member.vote(common) for member in self.members.values())
         return votes.most_common(1)[0][0]
 
-    def _common_protocols(self) -> set[str]:
-        return set.intersection(*(member.protocol_names() for member in self.members.values()))
+    def _is_common(self, protocol_name: str) -> bool:
+        return self._offered[protocol_name] == len(self.members)
