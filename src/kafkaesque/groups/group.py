@@ -51,7 +51,7 @@ class GroupConfig:
 
     min_session_timeout_ms: int = 6_000
     max_session_timeout_ms: int = 1_800_000
-    max_size: int = 2**31 - 1
+    max_size: int = 1_000
     initial_rebalance_delay_ms: int = 3_000
     new_member_join_timeout_ms: int = 300_000
     max_stored_bytes: int = 1_000_000

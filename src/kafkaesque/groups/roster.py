@@ -126,6 +126,11 @@ class Roster:
         return sum(member.has_joined for member in self.members.values())
 
     @property
+    def staying_count(self) -> int:
+        """Who is in the next generation, if nobody else joins it."""
+        return sum(member.has_joined or member.is_static for member in self.members.values())
+
+    @property
     def all_joined(self) -> bool:
         """Nobody is left to wait for, not even a client that was told its id only just now."""
         return not self.pending and self.joined_count == len(self.members)

@@ -1,5 +1,6 @@
 """What strangers can make the coordinators remember: bounded, and nothing of what is refused."""
 
+import asyncio
 from dataclasses import replace
 from typing import cast
 
@@ -78,6 +79,23 @@ def test_who_waits_for_a_leader_keeps_none_of_the_assignments_it_has_sent() -> N
         }
         coordinator.stop()
         assert cast(SyncReply, await waiting).error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+    with_broker(None, work)
+
+
+def test_a_group_has_no_more_members_than_can_be_dealt_with_in_one_step() -> None:
+    async def work(broker: Broker, files: PathFiles, now: Now) -> None:
+        leader = await joined(broker, "g")
+        joining = [asyncio.ensure_future(joined(broker, "g")) for _ in range(1_001)]
+        await until(joining[-1].done)
+        assert joining[-1].result().error is ErrorCode.GROUP_MAX_SIZE_REACHED
+        again = broker.coordinator.future()
+        protocols = (("range", b""),)
+        join = Join(again, leader.member_id, None, "c", "/h", "consumer", protocols, 10_000, 10_000)
+        broker.coordinator.ask("g", join)
+        assert cast(JoinReply, await again).error is ErrorCode.GROUP_MAX_SIZE_REACHED
+        replies = await asyncio.gather(*joining[:-1])
+        assert {reply.error for reply in replies} == {ErrorCode.NONE}
 
     with_broker(None, work)
 

@@ -164,6 +164,19 @@ def test_a_full_group_takes_a_restarted_member_back() -> None:
     assert driver.join(group_instance_id="i2").error is ErrorCode.GROUP_MAX_SIZE_REACHED
 
 
+def test_static_members_that_stay_away_keep_their_places_in_a_full_group() -> None:
+    driver = Driver(max_size=2)
+    leader, _ = driver.static("i1", "i2")
+    again = driver.send_join(leader, group_instance_id="i1")
+    assert driver.state() is State.PREPARING_REBALANCE
+    for instance_id in ("i3", None):
+        refused = driver.join(group_instance_id=instance_id)
+        assert refused.error is ErrorCode.GROUP_MAX_SIZE_REACHED
+    driver.join(group_instance_id="i2")
+    assert driver.join_reply(again).error is ErrorCode.NONE
+    assert len(driver.group.roster) == 2
+
+
 def test_a_member_restarted_before_it_synced_still_has_to_sync() -> None:
     driver = Driver()
     fields: dict[str, Any] = {"session_timeout_ms": 600_000}

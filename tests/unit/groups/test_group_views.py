@@ -164,6 +164,30 @@ def test_a_group_that_is_too_large_after_a_restart_rebalances() -> None:
     assert restored(before, max_size=1).state() is State.PREPARING_REBALANCE
 
 
+def test_a_group_that_was_stored_with_too_many_members_goes_on_with_the_first_to_rejoin() -> None:
+    before = Driver()
+    members = before.stable("a", "b", "c")
+    after = restored(before, max_size=2)
+    tokens = [after.send_join(member) for member in members]
+    assert after.join_reply(tokens[2]).error is ErrorCode.GROUP_MAX_SIZE_REACHED
+    told = after.join_reply(tokens[0])
+    assert [member.member_id for member in told.members] == members[:2]
+    after.sync(members[0], assignments=dict.fromkeys(members[:2], b"A"))
+    assert after.sync(members[1]).assignment == b"A"
+    assert after.heartbeat(members[2]) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_so_does_a_group_of_static_members() -> None:
+    before = Driver()
+    before.static("i1", "i2", "i3")
+    after = restored(before, max_size=2)
+    tokens = [after.send_join(group_instance_id=name) for name in ("i1", "i2", "i3")]
+    assert after.join_reply(tokens[2]).error is ErrorCode.GROUP_MAX_SIZE_REACHED
+    after.wait(SESSION_MS)
+    assert after.join_reply(tokens[0]).generation == before.group.generation + 1
+    assert len(after.group.roster) == 2
+
+
 def test_the_stored_leader_leads_on_unless_it_is_no_member() -> None:
     before = Driver()
     first, second = before.stable("a", "b")
