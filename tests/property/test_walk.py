@@ -1,4 +1,6 @@
-"""The quick walk over a batch against the plain one: the same records, and the same refusals."""
+"""The quick walk over a batch against the plain one: the same records, and the same refusals. And
+the heads of records against the whole ones.
+"""
 
 from typing import Any
 
@@ -11,11 +13,14 @@ from kafkaesque.records.batch import (
     Codec,
     Record,
     assemble,
+    heads_in,
     new_batch,
+    payload_view,
     read_header,
     records,
     stamp_append_time,
 )
+from kafkaesque.records.compression import MAX_UNCOMPRESSED_BYTES
 from kafkaesque.records.record import encode_records
 from kafkaesque.records.walk import walk
 
@@ -45,6 +50,11 @@ def compare(data: bytes, position: int = 0) -> list[Record] | ErrorCode:
     expected = outcome(lambda: records(data, position))
     found = outcome(lambda: walk(data, position, read_header(data, position)))
     assert found == expected
+    if isinstance(expected, list):
+        header = read_header(data, position)
+        view = memoryview(data)[position : position + header.size]
+        heads = list(heads_in(payload_view(view, header, MAX_UNCOMPRESSED_BYTES), header))
+        assert heads == [(r.offset, r.timestamp, r.key is not None) for r in expected]
     return found
 
 

@@ -34,8 +34,9 @@ from kafkaesque.records.batch import (
     NO_TIMESTAMP,
     BatchHeader,
     crc_matches,
+    heads_in,
+    payload_view,
     read_header,
-    records,
     stamp,
     stamp_append_time,
 )
@@ -182,7 +183,7 @@ class Partition:
         if header is None:
             header = self.validated(batch)
             if self.config.compacted:
-                _check_keys(batch)
+                _check_keys(batch, header)
         if header.producer_id >= 0 and (there := self.producers.check(header)):
             return header._replace(base_offset=there.base_offset, max_timestamp=there.append_time)
         now_ms = self._clock()
@@ -620,7 +621,8 @@ def _batch(log: Log, header: BatchHeader) -> Buffer:
     return log.read(header.base_offset, header.size, header.next_offset).read()
 
 
-def _check_keys(batch: memoryview) -> None:
-    keyless = [i for i, record in enumerate(records(batch)) if record.key is None]
+def _check_keys(batch: memoryview, header: BatchHeader) -> None:
+    heads = heads_in(payload_view(batch, header, _MOST_UNPACKED_BYTES), header)
+    keyless = [index for index, head in enumerate(heads) if not head.has_key]
     if keyless:
         raise KeylessRecordsError(keyless)

@@ -2,21 +2,22 @@
 
 The time index narrows the search to an index interval, headers to one batch, and only that batch is
 opened. May wait for the disk. Batches whose headers promise what their records do not hold make it
-long: a search goes in steps, a header or a record each, and can be given up between them.
+long: a search goes in steps, a header or the head of a record each, and can be given up between
+them.
 Above: log.py. Below: the segments of store.py.
 """
 
 from collections.abc import Generator, Iterator, Sequence
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from kafkaesque.log.store import Segment
 from kafkaesque.records.batch import (
     NO_TIMESTAMP,
     BatchHeader,
-    Record,
+    Head,
+    heads_in,
     payload_view,
     read_header,
-    records_in,
 )
 from kafkaesque.records.compression import TooLargeError
 
@@ -46,19 +47,18 @@ def _first_in(segment: Segment, timestamp: int, start: int, limit: int, most: in
         yield True
         if header.max_timestamp < timestamp:
             continue
-        found = yield from _first_of(
-            _records(segment, position, header, most), timestamp, start, limit
-        )
+        heads = _heads(segment, position, header, most)
+        found = yield from _first_of(heads, timestamp, start, limit)
         if found is not None:
             return found
     return None
 
 
-def _first_of(records: Iterator[Record], timestamp: int, start: int, limit: int) -> Search:
-    for record in records:
+def _first_of(heads: Iterator[Head], timestamp: int, start: int, limit: int) -> Search:
+    for head in heads:
         yield False
-        if record.timestamp >= timestamp and start <= record.offset < limit:
-            return record.offset, record.timestamp
+        if head.timestamp >= timestamp and start <= head.offset < limit:
+            return head.offset, head.timestamp
     return None
 
 
@@ -117,21 +117,20 @@ def _latest_of(
     if header.base_offset >= start:
         return header.max_timestamp
     newest = NO_TIMESTAMP
-    for record in _records(segment, position, header, most):
+    for head in _heads(segment, position, header, most):
         yield False
-        if record.offset >= start:
-            newest = max(newest, record.timestamp)
+        if head.offset >= start:
+            newest = max(newest, head.timestamp)
     return newest
 
 
-def _records(segment: Segment, position: int, header: BatchHeader, most: int) -> Iterator[Record]:
-    """Their times and offsets count: keys and values are views of what was unpacked."""
+def _heads(segment: Segment, position: int, header: BatchHeader, most: int) -> Iterator[Head]:
     if header.size > most < MAX_UNPACKED_BYTES:
         # Nor may it be read. What is not packed may be larger than what unpacks.
         raise TooLargeError(f"a batch of {header.size} bytes")
     batch = segment.batch(position, header.size)
     data = payload_view(batch, read_header(batch), most)
-    return records_in(cast(bytes, memoryview(data)), header)
+    return heads_in(data, header)
 
 
 def _below(

@@ -8,14 +8,15 @@
 batchLength counts from byte 12. The CRC-32C covers byte 21 to the end: stamping the base offset and
 the leader epoch leaves it valid, log append time needs a new one. Attributes: bits 0-2 codec, 3 log
 append time, 4 transactional, 5 control, 6 delete horizon. The hot path reads headers, checks CRCs
-and stamps, and copies nothing; only `records` and `new_batch` open or build what is inside.
+and stamps, and copies nothing; only `records`, `heads_in` and `new_batch` open or build what
+is inside.
 Malformed bytes raise KafkaError(CORRUPT_MESSAGE).
 Above: log/segment.py, broker/partition.py. Below: record.py, compression.py.
 """
 
 import struct
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from crc32c import crc32c
 
@@ -27,8 +28,10 @@ from kafkaesque.records.compression import (
     decompress,
     unpack,
 )
-from kafkaesque.records.record import Record, decode_record, encode_records
+from kafkaesque.records.record import Head, Record, decode_head, decode_record, encode_records
 from kafkaesque.types import Buffer
+
+T = TypeVar("T", Record, Head)
 
 __all__ = [
     "CONTROL",
@@ -42,16 +45,17 @@ __all__ = [
     "TRANSACTIONAL",
     "BatchHeader",
     "Codec",
+    "Head",
     "Record",
     "assemble",
     "batches",
     "crc_matches",
+    "heads_in",
     "new_batch",
     "payload",
     "payload_view",
     "read_header",
     "records",
-    "records_in",
     "stamp",
     "stamp_append_time",
 ]
@@ -79,6 +83,7 @@ _CODECS = tuple(Codec)
 _MIN_LENGTH = HEADER_SIZE - LOG_OVERHEAD
 _unpack_header = _HEADER.unpack_from
 _new_tuple = tuple.__new__
+_Decode: TypeAlias = Callable[[Any, int, int, int], tuple[T, int]]
 _MAGIC_FIELD = 3
 
 
@@ -207,15 +212,19 @@ def records(
     The CRC is the caller's to check.
     """
     header = read_header(buffer, position)
-    return records_in(payload(buffer, position, header, max_size), header)
+    return _decoded(payload(buffer, position, header, max_size), header, decode_record)
 
 
-def records_in(data: bytes, header: BatchHeader) -> Iterator[Record]:
-    """The records of a batch whose payload is unpacked."""
+def heads_in(data: Buffer, header: BatchHeader) -> Iterator[Head]:
+    """The heads of the records of a batch whose payload is unpacked, as they are asked for."""
+    return _decoded(data, header, decode_head)
+
+
+def _decoded(data: Any, header: BatchHeader, decode: _Decode[T]) -> Iterator[T]:
     at = 0
     previous = header.base_offset - 1
     for _ in range(header.count):
-        record, at = decode_record(data, at, header.base_offset, header.base_timestamp)
+        record, at = decode(data, at, header.base_offset, header.base_timestamp)
         if not previous < record.offset <= header.last_offset:
             raise _corrupt(f"offset {record.offset} follows {previous} in a batch")
         previous = record.offset

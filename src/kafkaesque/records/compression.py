@@ -26,6 +26,9 @@ MAX_UNCOMPRESSED_BYTES = 256 * 1024 * 1024
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)
 _XERIAL_BLOCK_BYTES = 32 * 1024
+_LEAST_BLOCK_BYTES = 1024
+_FEW_BLOCKS = 10_000
+"""So many may hold less: more would only be made to keep a reader busy, a microsecond each."""
 _LZ4_PIECE_BYTES = 128 * 1024
 """It holds the GIL while it compresses: other threads are let in between."""
 _CLAIMS_MORE = "a block claims more"
@@ -129,26 +132,38 @@ def _compress_xerial(data: memoryview) -> bytes:
 
 
 def _decompress_snappy(data: memoryview, max_size: int) -> Buffer:
-    is_xerial = data[: len(_XERIAL_MAGIC)] == _XERIAL_MAGIC
-    blocks = list(_xerial_blocks(data)) if is_xerial else [data]
-    # A block's own first bytes say how much it unpacks to.
-    sizes = [cramjam.snappy.decompress_raw_len(block) for block in blocks]
-    if sum(sizes) > max_size:
-        raise cramjam.DecompressionError(_CLAIMS_MORE)
-    if not sum(sizes):
-        return b"".join(bytes(cramjam.snappy.decompress_raw(block)) for block in blocks)
-    pages = mmap.mmap(-1, sum(sizes), flags=_LAZY_PAGES)
-    room, position = memoryview(pages), 0
+    # Twice, rather than once to be kept: there can be a block for every few bytes.
+    size = _unpacked_size(_snappy_blocks(data), max_size)
+    pages = mmap.mmap(-1, max(size, 1), flags=_LAZY_PAGES)
+    room, position = memoryview(pages)[:size], 0
     try:
-        for block, size in zip(blocks, sizes, strict=True):
-            with room[position : position + size] as part:
+        for block in _snappy_blocks(data):
+            end = position + cramjam.snappy.decompress_raw_len(block)
+            with room[position:end] as part:
                 cramjam.snappy.decompress_raw_into(block, part)
-            position += size
+            position = end
     except BaseException:
         room.release()
         pages.close()
         raise
     return room
+
+
+def _unpacked_size(blocks: Iterator[memoryview], max_size: int) -> int:
+    """A block's own first bytes say how much it unpacks to."""
+    size = 0
+    for count, block in enumerate(blocks, 1):
+        size += cramjam.snappy.decompress_raw_len(block)
+        if size > max_size:
+            raise cramjam.DecompressionError(_CLAIMS_MORE)
+        if count > _FEW_BLOCKS + size // _LEAST_BLOCK_BYTES:
+            raise cramjam.DecompressionError(f"its first {count} blocks hold {size} bytes")
+    return size
+
+
+def _snappy_blocks(data: memoryview) -> Iterator[memoryview]:
+    is_xerial = data[: len(_XERIAL_MAGIC)] == _XERIAL_MAGIC
+    return _xerial_blocks(data) if is_xerial else iter((data,))
 
 
 def _xerial_blocks(data: memoryview) -> Iterator[memoryview]:

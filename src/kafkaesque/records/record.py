@@ -6,7 +6,9 @@
 
 Deltas count from the batch's base offset and base timestamp; a timestamp is added up in 64 bits, as
 in Java. Malformed bytes raise KafkaError(CORRUPT_MESSAGE) and nothing else; lengths are checked
-against the record around them.
+against the record around them. How many headers a record has is for its producer to say: of a few
+kilobytes that unpack to megabytes, a whole record may take seconds to decode; `decode_head` is for
+whoever must not wait for that.
 Above: batch.py. Below: varint.py.
 """
 
@@ -15,12 +17,15 @@ from typing import NamedTuple, TypeAlias
 
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.records.varint import decode_varint, decode_varlong, encode_varint, encode_varlong
+from kafkaesque.types import Buffer
 
 Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
 
 MIN_TIMESTAMP, MAX_TIMESTAMP = -(2**63), 2**63 - 1
 
 _NULL = encode_varint(-1)
+_LEAST_AFTER_KEY = 2
+"""The size of a value, and how many headers there are."""
 
 
 class Record(NamedTuple):
@@ -31,6 +36,14 @@ class Record(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: Headers = ()
+
+
+class Head(NamedTuple):
+    """What a record begins with, for who asks for no more: it costs the same whatever follows."""
+
+    offset: int
+    timestamp: int
+    has_key: bool
 
 
 def encode_records(records: Iterable[Record], base_offset: int, base_timestamp: int) -> bytearray:
@@ -63,12 +76,7 @@ def decode_record(
     data: bytes, at: int, base_offset: int, base_timestamp: int
 ) -> tuple[Record, int]:
     """The record that starts at `at`, and where the next one starts."""
-    length, at = decode_varint(data, at)
-    end = at + length
-    if length < 1 or end > len(data):
-        raise _corrupt(f"a record of {length} bytes where {len(data) - at} are left")
-    timestamp_delta, at = decode_varlong(data, at + 1)
-    offset_delta, at = decode_varint(data, at)
+    timestamp_delta, offset_delta, at, end = _decode_deltas(data, at)
     key, at = _decode_bytes(data, at, end)
     value, at = _decode_bytes(data, at, end)
     headers, at = decode_headers(data, at, end)
@@ -76,6 +84,27 @@ def decode_record(
         raise _corrupt(f"a record's length and its fields differ by {end - at} bytes")
     timestamp = record_timestamp(base_timestamp, timestamp_delta)
     return Record(base_offset + offset_delta, timestamp, key, value, headers), end
+
+
+def decode_head(data: Buffer, at: int, base_offset: int, base_timestamp: int) -> tuple[Head, int]:
+    """The same, of its head: of what follows, only where it ends."""
+    timestamp_delta, offset_delta, at, end = _decode_deltas(data, at)
+    key_size, at = decode_varint(data, at)
+    if at + max(key_size, 0) + _LEAST_AFTER_KEY > end:
+        raise _corrupt(f"a key of {key_size} bytes runs past the end of its record")
+    timestamp = record_timestamp(base_timestamp, timestamp_delta)
+    return Head(base_offset + offset_delta, timestamp, key_size >= 0), end
+
+
+def _decode_deltas(data: Buffer, at: int) -> tuple[int, int, int, int]:
+    """Of timestamp and offset; where the key comes, and where the record ends."""
+    length, at = decode_varint(data, at)
+    end = at + length
+    if length < 1 or end > len(data):
+        raise _corrupt(f"a record of {length} bytes where {len(data) - at} are left")
+    timestamp_delta, at = decode_varlong(data, at + 1)
+    offset_delta, at = decode_varint(data, at)
+    return timestamp_delta, offset_delta, at, end
 
 
 def record_timestamp(base_timestamp: int, delta: int) -> int:

@@ -5,6 +5,7 @@ import gc
 import sys
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -26,8 +27,9 @@ from kafkaesque.protocol.messages.list_offsets import (
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
-from kafkaesque.records.batch import Record, new_batch
-from kafkaesque.records.compression import Codec
+from kafkaesque.records.batch import Head, Record, assemble, new_batch, read_header
+from kafkaesque.records.compression import Codec, compress
+from kafkaesque.records.varint import encode_varint
 
 VERSION = 7
 list_offsets: Any = sys.modules["kafkaesque.broker.apis.list_offsets"]
@@ -40,6 +42,26 @@ def batch(size: int, claimed: int = 0, codec: Codec = Codec.GZIP) -> memoryview:
     if claimed:
         records.append(Record(1, claimed, b"key", b"later"))
     return memoryview(new_batch(records, codec=codec))
+
+
+def batch_of_headers(count: int) -> memoryview:
+    """One record of time 1000 with so many empty headers. Its batch claims a later one."""
+    body = bytes(3) + encode_varint(1) + b"k" + encode_varint(-1)
+    body += encode_varint(count) + b"\0\x01" * count
+    header = read_header(new_batch([Record(0, 1000, b"k", None)]))
+    data = compress(Codec.GZIP, encode_varint(len(body)) + body)
+    claimed = header._replace(attributes=Codec.GZIP, max_timestamp=5000)
+    return memoryview(assemble(claimed, data))
+
+
+@contextmanager
+def no_more_allocated_than(size: int) -> Iterator[None]:
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < size
+    finally:
+        tracemalloc.stop()
 
 
 def search(name: str, timestamp: int) -> ListOffsetsRequest:
@@ -146,8 +168,8 @@ def test_between_two_batches_others_come_in(monkeypatch: pytest.MonkeyPatch) -> 
     with_broker(None, story)
 
 
-def _found_nothing(records: Iterator[Record], *_: int) -> Search:
-    for _record in records:
+def _found_nothing(heads: Iterator[Head], *_: int) -> Search:
+    for _head in heads:
         yield False
     return None
 
@@ -286,5 +308,29 @@ def test_whatever_a_topic_allows_a_batch_unpacks_to_128_mib_at_most() -> None:
         assert topic.partition(0).max_unpacked_bytes == 128 << 20
         usual = await broker.topics.create(NewTopic("usual", 1))
         assert 32 << 20 <= usual.partition(0).max_unpacked_bytes < 34 << 20
+
+    with_broker(None, story)
+
+
+def test_many_headers_cost_a_search_nothing() -> None:
+    async def story(broker: Broker, *_: Any) -> None:
+        await fill(await new_topic(broker, "headers"), batch_of_headers(400_000))
+        with no_more_allocated_than(2 << 20):
+            for timestamp, place in ((2000, (-1, -1)), (500, (0, 1000))):
+                assert found(await call(broker, search("headers", timestamp), VERSION)) == (
+                    0,
+                    *place,
+                )
+
+    with_broker(None, story)
+
+
+def test_many_headers_cost_nothing_where_each_record_needs_a_key() -> None:
+    async def story(broker: Broker, *_: Any) -> None:
+        await broker.topics.create(NewTopic("keys", 1, configs={"cleanup.policy": "compact"}))
+        request = produce("keys", 0, bytes(batch_of_headers(400_000)))
+        with no_more_allocated_than(2 << 20):
+            answer = await Client(broker).call(request, 9)
+        assert answer.responses[0].partition_responses[0].error_code == 0
 
     with_broker(None, story)

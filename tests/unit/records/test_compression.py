@@ -2,6 +2,7 @@
 
 import gzip
 import struct
+import tracemalloc
 from traceback import walk_tb
 
 import cramjam
@@ -9,7 +10,7 @@ import lz4.frame
 import pytest
 
 from kafkaesque.errors import ErrorCode, KafkaError
-from kafkaesque.records.compression import Codec, TooLargeError, compress, decompress
+from kafkaesque.records.compression import Codec, TooLargeError, compress, decompress, unpack
 
 TEXT = b"the quick brown fox jumps over the lazy dog. " * 3000
 PACKED = [codec for codec in Codec if codec is not Codec.NONE]
@@ -55,6 +56,35 @@ def test_a_xerial_block_that_claims_a_byte_more_than_there_is_is_refused() -> No
     packed = bytearray(compress(Codec.SNAPPY, b"x" * 100))
     packed[19] += 1
     _assert_corrupt(Codec.SNAPPY, packed)
+
+
+def xerial(*blocks: bytes) -> bytes:
+    packed = [bytes(cramjam.snappy.compress_raw(block)) for block in blocks]
+    framed = b"".join(struct.pack(">i", len(block)) + block for block in packed)
+    return compress(Codec.SNAPPY, b"") + framed
+
+
+def test_xerial_blocks_may_be_of_any_size() -> None:
+    blocks = [b"", b"x", TEXT[:30_000], b"", TEXT[:500]] * 100
+    assert decompress(Codec.SNAPPY, xerial(*blocks)) == b"".join(blocks)
+    assert decompress(Codec.SNAPPY, xerial(b"", b"")) == b""
+    assert len(decompress(Codec.SNAPPY, xerial(*[bytes(1024)] * 20_000))) == 20_000 * 1024
+
+
+@pytest.mark.parametrize("block", [b"", b"x"])
+def test_thousands_of_xerial_blocks_with_next_to_nothing_in_them_are_refused(block: bytes) -> None:
+    assert decompress(Codec.SNAPPY, xerial(*[block] * 10_000)) == block * 10_000
+    _assert_corrupt(Codec.SNAPPY, xerial(*[block] * 10_020))
+
+
+def test_xerial_blocks_are_not_kept() -> None:
+    packed = xerial(*[b"x"] * 10_000)
+    tracemalloc.start()
+    try:
+        assert len(unpack(Codec.SNAPPY, packed, 1 << 20)) == 10_000
+        assert tracemalloc.get_traced_memory()[1] < 100_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_lz4_is_the_frame_format() -> None:

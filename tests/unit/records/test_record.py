@@ -1,6 +1,7 @@
 """Records inside a batch: built, opened, and refused when they are malformed."""
 
 import struct
+import tracemalloc
 from collections.abc import Callable
 
 import pytest
@@ -11,7 +12,9 @@ from kafkaesque.records.batch import (
     LOG_OVERHEAD,
     Codec,
     Record,
+    heads_in,
     new_batch,
+    read_header,
     records,
 )
 from kafkaesque.records.varint import encode_varint
@@ -151,3 +154,32 @@ def test_a_bomb_inside_a_batch_is_refused(codec: Codec) -> None:
 def _with_matching_length(batch: bytearray) -> bytearray:
     struct.pack_into(">i", batch, 8, len(batch) - LOG_OVERHEAD)
     return batch
+
+
+def test_a_head_costs_the_same_whatever_follows_its_key() -> None:
+    count = 500_000
+    data = record_of(b"\0\x0e\0\x02k\x01" + encode_varint(count) + b"\0\x01" * count)
+    header = read_header(batch_of(b""))
+    tracemalloc.start()
+    try:
+        assert list(heads_in(data, header)) == [(0, 7, True)]
+        assert tracemalloc.get_traced_memory()[1] < 10_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"", id="no attributes"),
+        pytest.param(b"\0\0\0\x06ab", id="key past the end"),
+        pytest.param(b"\0\0\0\x01\x01", id="no header count"),
+        pytest.param(b"\0\0\0\xfe\xff\xff\xff\x0f", id="key of 2 GiB"),
+        pytest.param(b"\0" + b"\xff" * 20, id="endless timestamp"),
+    ],
+)
+@pytest.mark.parametrize("room", [0, 200])
+def test_a_malformed_head_is_corrupt(body: bytes, room: int) -> None:
+    with pytest.raises(KafkaError) as error:
+        list(heads_in(record_of(body) + bytes(room), read_header(batch_of(b""))))
+    assert error.value.code is ErrorCode.CORRUPT_MESSAGE

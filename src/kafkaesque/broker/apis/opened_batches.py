@@ -8,13 +8,12 @@ Above: produce.py. Below: records/.
 """
 
 from functools import partial
-from typing import cast
 
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.config import TopicConfig
 from kafkaesque.broker.partition import KeylessRecordsError, Partition
 from kafkaesque.errors import ErrorCode, KafkaError
-from kafkaesque.records.batch import HEADER_SIZE, payload_view, read_header, records_in
+from kafkaesque.records.batch import HEADER_SIZE, heads_in, payload_view, read_header
 from kafkaesque.records.compression import Codec, TooLargeError
 from kafkaesque.records.repacking import repacked
 
@@ -68,10 +67,9 @@ async def _check_keys(ctx: Context, partition: Partition, records: memoryview) -
         message = f"a batch of {header.size} bytes unpacks to more than {limit}"
         raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, message) from None
     keyless = []
-    # Views are as good as bytes here: only whether there is a key matters.
-    found = enumerate(records_in(cast(bytes, memoryview(data)), read_header(records)))
-    async for index, record in ctx.broker.slices.paced(found):
-        if record.key is None:
+    heads = enumerate(heads_in(data, read_header(records)))
+    async for index, head in ctx.broker.slices.paced(heads):
+        if not head.has_key:
             keyless.append(index)
             if len(keyless) == _MAX_KEYLESS:
                 break
