@@ -56,6 +56,10 @@ class Budget:
         """Whether next to nothing is in flight, and will be so with one request more."""
         return self.used <= self.limit // (2 * _SLACK)
 
+    def has_quarter_for(self, size: int) -> bool:
+        """Whether with so much more all who are not long hold a quarter of it at most."""
+        return self.used - self.used_by_long + size <= self.limit // 4
+
     def admits(self, holder: Holder, size: int) -> bool:
         """Whether so many bytes more may be held, now and by this one. Nobody overtakes."""
         if holder is self._favoured:

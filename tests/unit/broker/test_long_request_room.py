@@ -1,7 +1,6 @@
 """Long requests are under way as far as there is room for what they come to."""
 
 import asyncio
-import sys
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
@@ -11,6 +10,7 @@ from tests.unit.broker.brokers import ShiftedLoop, until
 from tests.unit.broker.connections import Client, memory_broker
 from tests.wire.requests import batch, produce
 
+from kafkaesque.broker.apis import context
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.budget import Budget
 from kafkaesque.broker.long_requests import LongRequests, Room
@@ -455,24 +455,20 @@ def test_long_answers_to_short_questions_wait_for_room_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "version", "many"),
+    ("question", "version"),
     [
-        (OffsetFetchRequest(group_id="g", topics=None), 2, "offset_fetch._MUCH_BYTES"),
-        (
-            OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=None)]),
-            8,
-            "offset_fetch._MUCH_BYTES",
-        ),
-        (DescribeGroupsRequest(groups=["g"]), 5, "describe_groups._MUCH_BYTES"),
-        (ListTransactionsRequest(), 0, "list_transactions._MUCH_BYTES"),
+        (OffsetFetchRequest(group_id="g", topics=None), 2),
+        (OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=None)]), 8),
+        (DescribeGroupsRequest(groups=["g"]), 5),
+        (ListTransactionsRequest(), 0),
     ],
     ids=["offsets of a group", "offsets of groups", "groups", "transactions"],
 )
 def test_what_has_a_long_answer_waits_for_room(
-    question: Any, version: int, many: str, monkeypatch: pytest.MonkeyPatch
+    question: Any, version: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    api, name = many.split(".")
-    monkeypatch.setattr(sys.modules[f"kafkaesque.broker.apis.{api}"], name, -1)
+    monkeypatch.setattr(context, "_LITTLE_BYTES", -1)
+    monkeypatch.setattr(context, "_MUCH_BYTES", -1)
 
     async def scenario(broker: Broker) -> None:
         await broker.topics.create(NewTopic("t", 2000))
@@ -487,6 +483,57 @@ def test_what_has_a_long_answer_waits_for_room(
         await until(lambda: not broker.budget.used)
 
     with_broker(scenario)
+
+
+def groups_of_long_names(broker: Broker, number: int) -> None:
+    for index in range(number):
+        broker.coordinator.table.create(f"{index:04}".ljust(30_000, "g"), 0)
+
+
+def test_a_list_of_a_few_groups_with_long_names_waits_for_room() -> None:
+    async def scenario(broker: Broker) -> None:
+        groups_of_long_names(broker, 40)
+        room = await broker.long_requests.enter(broker.budget.limit)
+        client = Client(broker)
+        client.send(ListGroupsRequest(), 4)
+        assert len((await answer_once_there_is(room, client)).groups) == 40
+        await until(lambda: not broker.budget.used)
+
+    with_broker(scenario)
+
+
+def test_what_is_not_much_is_counted_and_waits_for_nobody_long() -> None:
+    async def scenario(broker: Broker) -> None:
+        groups_of_long_names(broker, 4)
+        room = await broker.long_requests.enter(2 * broker.budget.limit)
+        before, most = broker.budget.used, 0
+        client = Client(broker)
+        client.send(ListGroupsRequest(), 4)
+        while not client.wire.sent:
+            most = max(most, broker.budget.used - before)
+            await asyncio.sleep(0)
+        assert most >= sum(map(len, client.wire.sent)) > 4 * 30_000
+        room.leave()
+        await until(lambda: not broker.budget.used)
+
+    with_broker(scenario, limit=2_000_000)
+
+
+def test_many_answers_that_are_not_much_wait_for_each_other() -> None:
+    async def scenario(broker: Broker) -> None:
+        groups_of_long_names(broker, 8)
+        clients = [Client(broker) for _ in range(30)]
+        for client in clients:
+            client.send(ListGroupsRequest(), 4)
+        most = 0
+        while not all(client.wire.sent for client in clients):
+            most = max(most, broker.budget.used)
+            await asyncio.sleep(0)
+        # Each comes to 480 KB: a quarter of the budget, and a half of it by turns.
+        assert 1_000_000 < most < 3_100_000
+        await until(lambda: not broker.budget.used)
+
+    with_broker(scenario, limit=4_000_000)
 
 
 def test_a_long_question_waits_for_the_room_of_its_answer() -> None:

@@ -1,8 +1,9 @@
 """What a handler knows of the request beside the request itself."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
 
 from kafkaesque.broker.config import NODE_ID, Listener
 from kafkaesque.broker.long_requests import Room
@@ -10,6 +11,11 @@ from kafkaesque.protocol.header import RequestHeader
 
 if TYPE_CHECKING:
     from kafkaesque.broker.broker import Broker
+
+T = TypeVar("T")
+
+_LITTLE_BYTES = 64 * 1024
+_MUCH_BYTES = 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -33,7 +39,7 @@ class Context:
     alone: bool = False
     """Set by a handler: what follows on the connection begins only when this is answered."""
     held_bytes: int = 0
-    """What it has read beside its room, until its answer is encoded."""
+    """What it has read, or answers, beside its room, until its answer is encoded."""
 
     def only_waits(self) -> None:
         """From here on, until it is answered, for as long as others take."""
@@ -52,12 +58,38 @@ class Context:
         if self.room is not None:
             self.room.go_on()
 
-    async def take_room(self, held_bytes: int) -> None:
-        """Before a long answer: wait until so much may be held, until it is encoded."""
-        if self.room is None:
-            self.room = await self.broker.long_requests.enter(held_bytes)
+    async def with_room(
+        self, items: Collection[T], size_of: Callable[[T], int]
+    ) -> AsyncIterator[T]:
+        """What an answer is made of, paced. Before the answer comes to more than a little, there is
+        room for all of it (answer_size.py): one that stays small is not measured twice.
+        """
+        paced = self.broker.slices.paced
+        count = size = 0
+        has_room = False
+        async for item in paced(items):
+            if not has_room:
+                count += 1
+                size += size_of(item)
+                if size > _LITTLE_BYTES:
+                    async for later in paced(islice(items, count, None)):
+                        size += size_of(later)
+                    await self.take_room(size)
+                    has_room = True
+            yield item
+
+    async def take_room(self, size: int) -> None:
+        """Before an answer is built: wait until so much may be held, until it is encoded. What is
+        not much waits for nobody, but is counted, unless many others hold as much.
+        """
+        if size <= _LITTLE_BYTES:
+            return
+        if size <= _MUCH_BYTES and self.broker.budget.has_quarter_for(size):
+            self.hold(size)
+        elif self.room is None:
+            self.room = await self.broker.long_requests.enter(size)
         else:
-            await self.room.enlarge(held_bytes)
+            await self.room.enlarge(size)
 
     def hold(self, size: int) -> None:
         self.held_bytes += size

@@ -3,8 +3,9 @@ an error (KIP-1043). Version 3 may ask what the client may do with it (KIP-430):
 authorizer all that there is, as in Kafka.
 """
 
-from collections.abc import Iterable
+from functools import partial
 
+from kafkaesque.broker.apis.answer_size import answer_size
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.describe_groups import (
@@ -19,17 +20,15 @@ _OPERATIONS = sum(
     1 << code for code in (_READ, _DELETE, _DESCRIBE, _DESCRIBE_CONFIGS, _ALTER_CONFIGS)
 )
 """Those that Kafka has for a group, as bits by their codes."""
-_MUCH_BYTES = 1 << 20
-_MEMBER_BYTES = 600
-"""What one takes in a response, and encoded, beside its metadata and assignment."""
+_ELEMENTS_PER_MEMBER = 2
+"""It is as long as that, beside its metadata and assignment."""
 
 
 async def describe_groups(ctx: Context, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
     """Each group once, however often it is named: a small request must not have a huge answer."""
     response = DescribeGroupsResponse()
     names = {name: None async for name in ctx.broker.slices.paced(request.groups)}
-    await _take_room(ctx, names)
-    async for name in ctx.broker.slices.paced(names):
+    async for name in ctx.with_room(names, partial(_size, ctx)):
         group = _describe(ctx, name)
         if request.include_authorized_operations and not group.error_code:
             group.authorized_operations = _OPERATIONS
@@ -37,14 +36,12 @@ async def describe_groups(ctx: Context, request: DescribeGroupsRequest) -> Descr
     return response
 
 
-async def _take_room(ctx: Context, names: Iterable[str]) -> None:
-    table, size = ctx.broker.coordinator.table, 0
-    async for name in ctx.broker.slices.paced(names):
-        if group := table.group(name):
-            roster = group.roster
-            size += len(roster.members) * _MEMBER_BYTES + roster.stored_bytes
-    if size > _MUCH_BYTES:
-        await ctx.take_room(size)
+def _size(ctx: Context, group_id: str) -> int:
+    group = ctx.broker.coordinator.table.group(group_id)
+    if group is None:
+        return 0
+    members = answer_size(_ELEMENTS_PER_MEMBER * len(group.roster.members))
+    return answer_size(1, group_id) + members + group.roster.stored_bytes
 
 
 def _describe(ctx: Context, group_id: str) -> DescribedGroup:

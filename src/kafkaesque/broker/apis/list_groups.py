@@ -4,8 +4,10 @@ are case-insensitive.
 
 from collections.abc import Set
 
+from kafkaesque.broker.apis.answer_size import answer_size
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.groups.events import State
+from kafkaesque.groups.group import Group
 from kafkaesque.groups.views import GROUP_TYPE
 from kafkaesque.protocol.messages.list_groups import (
     ListedGroup,
@@ -15,23 +17,24 @@ from kafkaesque.protocol.messages.list_groups import (
 
 _STATES = frozenset(state.value.lower() for state in State)
 _TYPES = frozenset((GROUP_TYPE,))
-_MANY = 1000
-_LISTED_BYTES = 400
-"""What a group takes in a response, and encoded."""
 
 
 async def list_groups(ctx: Context, request: ListGroupsRequest) -> ListGroupsResponse:
     states = await _filter(ctx, request.states_filter, _STATES)
     types = await _filter(ctx, request.types_filter, _TYPES)
-    count = len(ctx.broker.coordinator.table.groups)
-    if GROUP_TYPE not in types:
-        return ListGroupsResponse()
-    if count > _MANY:
-        await ctx.take_room(count * _LISTED_BYTES)
     response = ListGroupsResponse()
+    if GROUP_TYPE not in types:
+        return response
+
+    def is_wanted(group: Group) -> bool:
+        return group.state.value.lower() in states
+
+    def size(group: Group) -> int:
+        return answer_size(1, group.group_id, group.protocol_type) if is_wanted(group) else 0
+
     groups = list(ctx.broker.coordinator.table.groups.values())
-    async for group in ctx.broker.slices.paced(groups):
-        if group.state.value.lower() in states:
+    async for group in ctx.with_room(groups, size):
+        if is_wanted(group):
             response.groups.append(
                 ListedGroup(
                     group_id=group.group_id,

@@ -5,6 +5,7 @@ them since, as Kafka does it. Version 2 asks for names that match a regular expr
 (KIP-1152): patterns.py says which are understood; others are INVALID_REGULAR_EXPRESSION.
 """
 
+from kafkaesque.broker.apis.answer_size import answer_size
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.patterns import Pattern, PatternError
 from kafkaesque.broker.slices import Slices
@@ -16,10 +17,6 @@ from kafkaesque.protocol.messages.list_transactions import (
 )
 from kafkaesque.transactions.events import State
 from kafkaesque.transactions.transaction import Transaction
-
-_MUCH_BYTES = 1 << 20
-_LISTED_BYTES = 400
-"""What a transaction takes in a response, and encoded, beside its id."""
 
 
 async def list_transactions(
@@ -34,9 +31,8 @@ async def list_transactions(
         return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
     table, size = ctx.broker.transactions.table, 0
     async for name in slices.paced(tuple(table.transactions)):
-        size += _LISTED_BYTES + 2 * len(name)
-    if size > _MUCH_BYTES:
-        await ctx.take_room(size)
+        size += answer_size(1, name)
+    await ctx.take_room(size)
     known = {state.value for state in State}
     filters = _Filters(request, ctx.broker.clock())
     response = ListTransactionsResponse(

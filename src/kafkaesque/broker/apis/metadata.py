@@ -8,8 +8,10 @@
 - Version 10 brings topic ids (KIP-516), 12 asks by id alone.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from functools import partial
 
+from kafkaesque.broker.apis.answer_size import answer_size
 from kafkaesque.broker.apis.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.config import NODE_ID
@@ -26,17 +28,15 @@ from kafkaesque.protocol.messages.metadata import (
 )
 from kafkaesque.protocol.schema import ZERO_UUID
 
-_MANY_PARTITIONS = 1000
-_PARTITION_BYTES = 600
-"""What one takes in a response, and encoded."""
+_ELEMENTS_PER_PARTITION = 2
+"""It has lists of its own."""
 
 
 async def metadata(ctx: Context, request: MetadataRequest) -> MetadataResponse:
     topics, paced = ctx.broker.topics, ctx.broker.slices.paced
     if request.topics is None or (ctx.version == 0 and not request.topics):
-        if topics.partition_total > _MANY_PARTITIONS:
-            await ctx.take_room(topics.partition_total * _PARTITION_BYTES)
-        every = [_describe(topic) async for topic in paced(list(topics)) if not topic.is_unused]
+        all_topics = ctx.with_room(list(topics), _size)
+        every = [_describe(topic) async for topic in all_topics if not topic.is_unused]
         return metadata_response(ctx, request, every)
     # A topic that is named a thousand times is described once, as in Kafka.
     wanted: dict[tuple[str | None, int], MetadataRequestTopic] = {}
@@ -48,18 +48,21 @@ async def metadata(ctx: Context, request: MetadataRequest) -> MetadataResponse:
             if topic.name and topic.name not in topics:
                 ctx.ends_with_connection = False
                 await _create(ctx, topic.name, refused)
-    if topics.partition_total > _MANY_PARTITIONS:
-        await _take_room(ctx, wanted.values())
-    described = [_look_up(ctx, topic, refused) async for topic in paced(wanted.values())]
+    described = [
+        _look_up(ctx, topic, refused)
+        async for topic in ctx.with_room(wanted.values(), partial(_size_of_wanted, ctx))
+    ]
     return metadata_response(ctx, request, described)
 
 
-async def _take_room(ctx: Context, wanted: Iterable[MetadataRequestTopic]) -> None:
-    partitions = 0
-    async for topic in ctx.broker.slices.paced(wanted):
-        partitions += ctx.broker.topics.count_partitions(topic.name, topic.topic_id)
-    if partitions > _MANY_PARTITIONS:
-        await ctx.take_room(partitions * _PARTITION_BYTES)
+def _size(topic: Topic) -> int:
+    return answer_size(1 + _ELEMENTS_PER_PARTITION * len(topic.partitions), topic.name)
+
+
+def _size_of_wanted(ctx: Context, wanted: MetadataRequestTopic) -> int:
+    """Of those that are not there the request holds enough."""
+    partitions = ctx.broker.topics.count_partitions(wanted.name, wanted.topic_id)
+    return answer_size(_ELEMENTS_PER_PARTITION * partitions)
 
 
 async def _create(ctx: Context, name: str, refused: dict[str, ErrorCode]) -> None:

@@ -24,10 +24,9 @@ from kafkaesque.protocol.messages.offset_fetch import (
 )
 from kafkaesque.types import TopicPartition
 
-_FEW_PARTITIONS = 64
-"""So many offsets with the longest metadata are a quarter of a megabyte."""
+_FEW_PARTITIONS = 16
+"""So many offsets with the longest metadata come to no more than a little."""
 _BATCH = 1000
-_MUCH_BYTES = 1 << 20
 _TIMES_KEPT = 3
 """As much of what is kept of an offset it takes in a response, and encoded."""
 _NOTHING = CommittedOffset(offset=-1, leader_epoch=-1, metadata="")
@@ -81,8 +80,7 @@ class _Asked:
             elif wanted.group_id not in whole:
                 whole.add(wanted.group_id)
                 size += await self._kept(wanted.group_id)
-        if _TIMES_KEPT * size > _MUCH_BYTES:
-            await self._ctx.take_room(_TIMES_KEPT * size)
+        await self._ctx.take_room(_TIMES_KEPT * size)
 
     async def _kept(self, group_id: str) -> int:
         offsets, size = self._ctx.broker.coordinator.table.offsets, 0
