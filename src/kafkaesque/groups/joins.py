@@ -64,17 +64,18 @@ def _is_compatible(group: "Group", event: Join) -> bool:
 
 
 def _is_full(group: "Group", event: Join) -> bool:
-    """While members rejoin, those who did are counted, so that the last to come back are shed. A
-    newcomer finds the place of a static member taken, who stays whether it comes or not.
+    """While members rejoin, those who did are counted, so that the last to come back are shed; and
+    the static ones, who stay whether they come or not, so that nobody else takes their places.
     """
     roster = group.roster
     known = roster.members.get(event.member_id) or roster.static_member(event.group_instance_id)
     if group.state is State.EMPTY:
         return False
     if group.state is State.PREPARING_REBALANCE:
-        if known is None:
-            return roster.staying_count >= group.config.max_size
-        return not known.has_joined and roster.joined_count >= group.config.max_size
+        if known is not None and known.is_static:
+            return not known.has_joined and roster.joined_count >= group.config.max_size
+        is_in = known is not None and known.has_joined
+        return not is_in and roster.staying_count >= group.config.max_size
     return known is None and len(roster) >= group.config.max_size
 
 

@@ -177,6 +177,21 @@ def test_static_members_that_stay_away_keep_their_places_in_a_full_group() -> No
     assert len(driver.group.roster) == 2
 
 
+def test_who_comes_back_late_is_counted_beside_static_members_that_stay_away() -> None:
+    driver = Driver(max_size=3)
+    (static,) = driver.static("i1")
+    dynamic = [driver.send_join() for _ in range(2)]
+    driver.send_join(static, group_instance_id="i1")
+    first, second = (driver.join_reply(token).member_id for token in dynamic)
+    driver.sync(static)
+    driver.leave(first)
+    newcomers = [driver.send_join() for _ in range(2)]
+    assert driver.join(second).error is ErrorCode.GROUP_MAX_SIZE_REACHED
+    driver.send_join(static, group_instance_id="i1")
+    assert {driver.join_reply(token).error for token in newcomers} == {ErrorCode.NONE}
+    assert len(driver.group.roster) == 3
+
+
 def test_a_member_restarted_before_it_synced_still_has_to_sync() -> None:
     driver = Driver()
     fields: dict[str, Any] = {"session_timeout_ms": 600_000}
