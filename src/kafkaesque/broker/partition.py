@@ -33,8 +33,8 @@ from kafkaesque.records.batch import (
     HEADER_SIZE,
     NO_TIMESTAMP,
     BatchHeader,
+    checked_heads,
     crc_matches,
-    heads_in,
     payload_view,
     read_header,
     stamp,
@@ -622,7 +622,8 @@ def _batch(log: Log, header: BatchHeader) -> Buffer:
 
 
 def _check_keys(batch: memoryview, header: BatchHeader) -> None:
-    heads = heads_in(payload_view(batch, header, _MOST_UNPACKED_BYTES), header)
+    data = payload_view(batch, header, _MOST_UNPACKED_BYTES)
+    heads = filter(None, checked_heads(data, header))
     keyless = [index for index, head in enumerate(heads) if not head.has_key]
     if keyless:
         raise KeylessRecordsError(keyless)

@@ -8,8 +8,8 @@
 batchLength counts from byte 12. The CRC-32C covers byte 21 to the end: stamping the base offset and
 the leader epoch leaves it valid, log append time needs a new one. Attributes: bits 0-2 codec, 3 log
 append time, 4 transactional, 5 control, 6 delete horizon. The hot path reads headers, checks CRCs
-and stamps, and copies nothing; only `records`, `heads_in` and `new_batch` open or build what
-is inside.
+and stamps, and copies nothing; only `records`, `heads_in`, `checked_heads` and `new_batch` open or
+build what is inside.
 Malformed bytes raise KafkaError(CORRUPT_MESSAGE).
 Above: log/segment.py, broker/partition.py. Below: record.py, compression.py.
 """
@@ -28,7 +28,14 @@ from kafkaesque.records.compression import (
     decompress,
     unpack,
 )
-from kafkaesque.records.record import Head, Record, decode_head, decode_record, encode_records
+from kafkaesque.records.record import (
+    Head,
+    Record,
+    check_tail,
+    decode_head,
+    decode_record,
+    encode_records,
+)
 from kafkaesque.types import Buffer
 
 T = TypeVar("T", Record, Head)
@@ -49,6 +56,7 @@ __all__ = [
     "Record",
     "assemble",
     "batches",
+    "checked_heads",
     "crc_matches",
     "heads_in",
     "new_batch",
@@ -218,6 +226,15 @@ def records(
 def heads_in(data: Buffer, header: BatchHeader) -> Iterator[Head]:
     """The heads of the records of a batch whose payload is unpacked, as they are asked for."""
     return _decoded(data, header, decode_head)
+
+
+def checked_heads(data: Buffer, header: BatchHeader) -> Iterator[Head | None]:
+    """The same, each after a look through its record to the end. A long look is taken in steps,
+    with None between them.
+    """
+    for head in heads_in(data, header):
+        yield from check_tail(data, head.tail, head.end)
+        yield head
 
 
 def _decoded(data: Any, header: BatchHeader, decode: _Decode[T]) -> Iterator[T]:

@@ -7,12 +7,12 @@
 Deltas count from the batch's base offset and base timestamp; a timestamp is added up in 64 bits, as
 in Java. Malformed bytes raise KafkaError(CORRUPT_MESSAGE) and nothing else; lengths are checked
 against the record around them. How many headers a record has is for its producer to say: of a few
-kilobytes that unpack to megabytes, a whole record may take seconds to decode; `decode_head` is for
-whoever must not wait for that.
+kilobytes that unpack to megabytes, a whole record may take seconds to decode. Whoever must not wait
+for that asks for its head, and has the rest checked in steps.
 Above: batch.py. Below: varint.py.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from kafkaesque.errors import ErrorCode, KafkaError
@@ -24,8 +24,11 @@ Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
 MIN_TIMESTAMP, MAX_TIMESTAMP = -(2**63), 2**63 - 1
 
 _NULL = encode_varint(-1)
+_KEYLESS_HEADER = "a header has no key"
 _LEAST_AFTER_KEY = 2
 """The size of a value, and how many headers there are."""
+_HEADERS_IN_A_STEP = 200
+"""A few hundred microseconds."""
 
 
 class Record(NamedTuple):
@@ -44,6 +47,9 @@ class Head(NamedTuple):
     offset: int
     timestamp: int
     has_key: bool
+    tail: int
+    """Where its value begins, after the key."""
+    end: int
 
 
 def encode_records(records: Iterable[Record], base_offset: int, base_timestamp: int) -> bytearray:
@@ -80,8 +86,7 @@ def decode_record(
     key, at = _decode_bytes(data, at, end)
     value, at = _decode_bytes(data, at, end)
     headers, at = decode_headers(data, at, end)
-    if at != end:
-        raise _corrupt(f"a record's length and its fields differ by {end - at} bytes")
+    _check_end(at, end)
     timestamp = record_timestamp(base_timestamp, timestamp_delta)
     return Record(base_offset + offset_delta, timestamp, key, value, headers), end
 
@@ -89,11 +94,25 @@ def decode_record(
 def decode_head(data: Buffer, at: int, base_offset: int, base_timestamp: int) -> tuple[Head, int]:
     """The same, of its head: of what follows, only where it ends."""
     timestamp_delta, offset_delta, at, end = _decode_deltas(data, at)
-    key_size, at = decode_varint(data, at)
-    if at + max(key_size, 0) + _LEAST_AFTER_KEY > end:
-        raise _corrupt(f"a key of {key_size} bytes runs past the end of its record")
+    key_size, at = _skip_bytes(data, at, end - _LEAST_AFTER_KEY)
     timestamp = record_timestamp(base_timestamp, timestamp_delta)
-    return Head(base_offset + offset_delta, timestamp, key_size >= 0), end
+    return Head(base_offset + offset_delta, timestamp, key_size >= 0, at, end), end
+
+
+def check_tail(data: Buffer, at: int, end: int) -> Iterator[None]:
+    """That what follows the key is a value and headers, up to the end. In steps of so many headers,
+    of which nothing is kept.
+    """
+    _, at = _skip_bytes(data, at, end)
+    count, at = _header_count(data, at)
+    for number in range(count):
+        if number % _HEADERS_IN_A_STEP == _HEADERS_IN_A_STEP - 1:
+            yield
+        key_size, at = _skip_bytes(data, at, end)
+        if key_size < 0:
+            raise _corrupt(_KEYLESS_HEADER)
+        _, at = _skip_bytes(data, at, end)
+    _check_end(at, end)
 
 
 def _decode_deltas(data: Buffer, at: int) -> tuple[int, int, int, int]:
@@ -123,20 +142,39 @@ def _decode_bytes(data: bytes, at: int, end: int) -> tuple[bytes | None, int]:
     return data[at : at + length], at + length
 
 
+def _skip_bytes(data: Buffer, at: int, end: int) -> tuple[int, int]:
+    """Their length, negative where there are none, and where they end."""
+    length, at = decode_varint(data, at)
+    after = at + length if length > 0 else at
+    if after > end:
+        raise _corrupt(f"a field of {length} bytes runs past the end of its record")
+    return length, after
+
+
 def decode_headers(data: bytes, at: int, end: int) -> tuple[Headers, int]:
-    count, at = decode_varint(data, at)
+    count, at = _header_count(data, at)
     if count == 0:
         return (), at
-    if count < 0:
-        raise _corrupt(f"a record counts {count} headers")
     headers = []
     for _ in range(count):
         key, at = _decode_bytes(data, at, end)
         if key is None:
-            raise _corrupt("a header has no key")
+            raise _corrupt(_KEYLESS_HEADER)
         value, at = _decode_bytes(data, at, end)
         headers.append((str(key, "utf-8", "surrogateescape"), value))
     return tuple(headers), at
+
+
+def _header_count(data: Buffer, at: int) -> tuple[int, int]:
+    count, at = decode_varint(data, at)
+    if count < 0:
+        raise _corrupt(f"a record counts {count} headers")
+    return count, at
+
+
+def _check_end(at: int, end: int) -> None:
+    if at != end:
+        raise _corrupt(f"a record's length and its fields differ by {end - at} bytes")
 
 
 def _corrupt(message: str) -> KafkaError:

@@ -20,7 +20,9 @@ from kafkaesque.protocol.messages.produce import (
     ProduceRequest,
     TopicProduceData,
 )
-from kafkaesque.records.batch import Codec, Record, new_batch
+from kafkaesque.records.batch import Codec, Record, assemble, new_batch, read_header
+from kafkaesque.records.compression import compress
+from kafkaesque.records.varint import encode_varint
 
 NOW = 1_700_000_000_000
 PACKED = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD]
@@ -186,5 +188,53 @@ def test_a_short_request_to_many_topics_keeps_its_bytes_while_others_are_read() 
         for topic in mine:
             log = broker.topics.named(topic).partition(0).log
             assert b"mine" in bytes(log.read(0, 1000, log.end_offset).read())
+
+    with_broker(scenario)
+
+
+def with_tail(tail: bytes, codec: Codec = Codec.NONE) -> bytearray:
+    """One record with a key, and after it these bytes for value and headers."""
+    body = bytes(3) + encode_varint(1) + b"k" + tail
+    header = read_header(keyed([b""]))._replace(attributes=codec)
+    return assemble(header, compress(codec, encode_varint(len(body)) + body))
+
+
+MALFORMED = {
+    "value": encode_varint(100) + b"xx\0",
+    "headers": encode_varint(1) + b"x" + encode_varint(5),
+    "rest": encode_varint(1) + b"x" + encode_varint(0) + b"junk",
+}
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, *PACKED])
+@pytest.mark.parametrize("tail", MALFORMED.values(), ids=MALFORMED)
+def test_what_compaction_would_take_for_the_latest_of_its_key_can_be_read(
+    tail: bytes, codec: Codec
+) -> None:
+    async def scenario(broker: Broker, client: Client) -> None:
+        answer = produce_answer(await client.call(produce("c", 0, with_tail(tail, codec)), 9))
+        assert answer.error_code == ErrorCode.CORRUPT_MESSAGE
+        assert broker.topics.named("c").partition(0).log.end_offset == 0
+
+    with_broker(scenario)
+
+
+def test_many_short_batches_are_not_all_looked_through_at_once() -> None:
+    """Each is short enough for it, with as many headers as have room."""
+    many = encode_varint(-1) + encode_varint(15_000) + b"\0\x01" * 15_000
+
+    async def scenario(broker: Broker, client: Client) -> None:
+        await broker.topics.create(NewTopic("many", 30, {"cleanup.policy": "compact"}))
+        records = bytes(with_tail(many))
+        data = [PartitionProduceData(index=number, records=records) for number in range(30)]
+        topic = TopicProduceData(name="many", partition_data=data)
+        request = ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[topic])
+        client.send(request, 9)
+        partitions = broker.topics.named("many").partitions
+        assert sum(partition.log.end_offset for partition in partitions) == 1
+        while not (answers := client.answers()):
+            await asyncio.sleep(0)
+        parts = answers[0].responses[0].partition_responses
+        assert [part.error_code for part in parts] == [0] * 30
 
     with_broker(scenario)

@@ -12,6 +12,7 @@ from kafkaesque.records.batch import (
     LOG_OVERHEAD,
     Codec,
     Record,
+    checked_heads,
     heads_in,
     new_batch,
     read_header,
@@ -162,7 +163,8 @@ def test_a_head_costs_the_same_whatever_follows_its_key() -> None:
     header = read_header(batch_of(b""))
     tracemalloc.start()
     try:
-        assert list(heads_in(data, header)) == [(0, 7, True)]
+        (head,) = heads_in(data, header)
+        assert head[:3] == (0, 7, True)
         assert tracemalloc.get_traced_memory()[1] < 10_000
     finally:
         tracemalloc.stop()
@@ -183,3 +185,33 @@ def test_a_malformed_head_is_corrupt(body: bytes, room: int) -> None:
     with pytest.raises(KafkaError) as error:
         list(heads_in(record_of(body) + bytes(room), read_header(batch_of(b""))))
     assert error.value.code is ErrorCode.CORRUPT_MESSAGE
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        pytest.param(b"\xc8\x01xx\0", id="value past the end"),
+        pytest.param(b"\xff" * 12, id="endless value"),
+        pytest.param(b"\x02x\x01", id="negative count of headers"),
+        pytest.param(b"\x02x\x0a", id="fewer headers than it counts"),
+        pytest.param(b"\x02x\x02\x01\x01", id="header without a key"),
+        pytest.param(b"\x02x\x02\x02h\x08v", id="header past the end"),
+        pytest.param(b"\x02x\0junk", id="bytes after the headers"),
+    ],
+)
+@pytest.mark.parametrize("room", [0, 200])
+def test_what_follows_a_head_is_checked_where_that_is_asked_for(tail: bytes, room: int) -> None:
+    data = record_of(b"\0\0\0\x02k" + tail) + bytes(room)
+    with pytest.raises(KafkaError) as error:
+        list(checked_heads(data, read_header(batch_of(b""))))
+    assert error.value.code is ErrorCode.CORRUPT_MESSAGE
+
+
+def test_a_record_of_many_headers_is_checked_in_steps() -> None:
+    count = 1000
+    data = record_of(b"\0\x0e\0\x02k\x01" + encode_varint(count) + b"\0\x01" * count)
+    *steps, head = checked_heads(data, read_header(batch_of(b"")))
+    assert len(steps) == 5
+    assert set(steps) == {None}
+    assert head is not None
+    assert head.has_key

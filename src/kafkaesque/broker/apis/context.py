@@ -40,6 +40,8 @@ class Context:
     """Set by a handler: what follows on the connection begins only when this is answered."""
     held_bytes: int = 0
     """What it has read, or answers, beside its room, until its answer is encoded."""
+    looked_at_bytes: int = 0
+    """Of the batches that it brought, those whose records were looked at while the loop waited."""
 
     def only_waits(self) -> None:
         """From here on, until it is answered, for as long as others take."""

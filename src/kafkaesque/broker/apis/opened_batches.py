@@ -13,7 +13,7 @@ from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.config import TopicConfig
 from kafkaesque.broker.partition import KeylessRecordsError, Partition
 from kafkaesque.errors import ErrorCode, KafkaError
-from kafkaesque.records.batch import HEADER_SIZE, heads_in, payload_view, read_header
+from kafkaesque.records.batch import HEADER_SIZE, checked_heads, payload_view, read_header
 from kafkaesque.records.compression import Codec, TooLargeError
 from kafkaesque.records.repacking import repacked
 
@@ -25,14 +25,20 @@ _MAX_KEYLESS = 1000
 """Records that a response names as being without a key: there can be millions."""
 
 
-def must_be_opened(config: TopicConfig, version: int, records: memoryview) -> bool:
+def must_be_opened(ctx: Context, config: TopicConfig, records: memoryview) -> bool:
     """Whether a batch needs more time than an append may take. A short one of a compacted topic
-    does not, if it is not compressed: its records are looked at when it is appended.
+    does not, if it is not compressed: its records are looked at when it is appended. Nor do several
+    that are short together.
     """
-    if _needs_another_codec(config, version, records):
+    if _needs_another_codec(config, ctx.version, records):
         return True
+    if not config.compacted:
+        return False
     is_compressed = len(records) > _ATTRIBUTES and bool(records[_ATTRIBUTES] & _CODEC)
-    return config.compacted and (is_compressed or len(records) > _SMALL_BYTES)
+    if is_compressed or ctx.looked_at_bytes + len(records) > _SMALL_BYTES:
+        return True
+    ctx.looked_at_bytes += len(records)
+    return False
 
 
 async def opened(
@@ -66,12 +72,14 @@ async def _check_keys(ctx: Context, partition: Partition, records: memoryview) -
     except TooLargeError:
         message = f"a batch of {header.size} bytes unpacks to more than {limit}"
         raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, message) from None
-    keyless = []
-    heads = enumerate(heads_in(data, read_header(records)))
-    async for index, head in ctx.broker.slices.paced(heads):
+    index, keyless = 0, []
+    async for head in ctx.broker.slices.paced(checked_heads(data, read_header(records))):
+        if head is None:
+            continue
         if not head.has_key:
             keyless.append(index)
             if len(keyless) == _MAX_KEYLESS:
                 break
+        index += 1
     if keyless:
         raise KeylessRecordsError(keyless)

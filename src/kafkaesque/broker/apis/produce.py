@@ -160,7 +160,7 @@ def _append_topic(
 
 
 def _must_be_opened(ctx: Context, topic: Topic, data: PartitionProduceData) -> bool:
-    return must_be_opened(topic.config, ctx.version, memoryview(data.records or b""))
+    return must_be_opened(ctx, topic.config, memoryview(data.records or b""))
 
 
 def _kept(data: PartitionProduceData) -> PartitionProduceData:
