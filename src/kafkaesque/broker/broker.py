@@ -122,7 +122,9 @@ class Broker:
         self.scratch = memoryview(bytearray(_SCRATCH_BYTES))
         self.connection_numbers = count(1)
         self.connection_limits = ConnectionLimits(
-            config["max.connections"], config["max.connections.per.ip"]
+            config["max.connections"],
+            config["max.connections.per.ip"],
+            lambda: self.topics.partition_total if storage.is_durable else 0,
         )
         self.budget = Budget(config["queued.max.request.bytes"], asyncio.get_running_loop())
         self.long_requests = LongRequests(self.budget, asyncio.get_running_loop())

@@ -2,12 +2,16 @@
 `max.connections.per.ip`). Who comes when there is no room is sent away, with a line in the log.
 
 A connection is an open file, and so is a partition: whatever the settings say, connections leave
-half of the files that the process may open to the log.
+half of the files that the process may open to the log, and all that it has open.
 """
 
 import logging
 import resource
+import sys
 from collections import Counter
+from collections.abc import Callable
+
+from kafkaesque.log.files import SPARE_DESCRIPTORS
 
 logger = logging.getLogger(__name__)
 
@@ -15,10 +19,13 @@ _LOGGED_EVERY = 1000
 
 
 class ConnectionLimits:
-    def __init__(self, maximum: int, per_address: int) -> None:
+    def __init__(
+        self, maximum: int, per_address: int, open_logs: Callable[[], int] = lambda: 0
+    ) -> None:
         files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        half = files // 2 if files != resource.RLIM_INFINITY else maximum
-        self._maximum = min(maximum, max(half, 1))
+        self._files = files if files != resource.RLIM_INFINITY else sys.maxsize
+        self._open_logs = open_logs
+        self._maximum = maximum
         self._per_address = per_address
         self._by_address: Counter[str] = Counter()
         self._count = 0
@@ -37,7 +44,9 @@ class ConnectionLimits:
         return False
 
     def _refusal(self, address: str) -> str | None:
-        if self._count >= self._maximum:
+        left_by_logs = self._files - self._open_logs() - SPARE_DESCRIPTORS
+        most = max(min(self._files // 2, left_by_logs), 1)
+        if self._count >= min(self._maximum, most):
             return f"{self._count} are open, and no more are let in (max.connections, open files)"
         if self._by_address[address] >= self._per_address:
             return f"it has {self._per_address} already (max.connections.per.ip)"

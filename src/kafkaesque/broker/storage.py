@@ -27,7 +27,7 @@ from kafkaesque.broker.strays import Strays
 from kafkaesque.broker.upkeep import Upkeep
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.log.directory import DataDirectory
-from kafkaesque.log.files import descriptors_left
+from kafkaesque.log.files import SPARE_DESCRIPTORS, descriptors_left
 from kafkaesque.log.log import Log
 from kafkaesque.log.memory import MemorySegments
 from kafkaesque.types import Clock, TopicPartition
@@ -36,7 +36,6 @@ logger = logging.getLogger(__name__)
 
 _FEW_PARTITIONS = 100
 """No limit is as low as that: it is looked up only for more."""
-_SPARE_DESCRIPTORS = 64
 _AT_ONCE = 4
 """Checkpoints and removals of segments: a thousand at once would keep the disk from flushes."""
 
@@ -191,10 +190,10 @@ class DiskStorage:
         if len(self._partitions) + partitions < _FEW_PARTITIONS:
             return
         left = descriptors_left()
-        if partitions > left - _SPARE_DESCRIPTORS:
+        if partitions > left - SPARE_DESCRIPTORS:
             message = (
                 f"{partitions} more partitions need as many open files, and {left} are left, "
-                f"of which {_SPARE_DESCRIPTORS} are kept free: raise the limit (ulimit -n)"
+                f"of which {SPARE_DESCRIPTORS} are kept free: raise the limit (ulimit -n)"
             )
             raise KafkaError(ErrorCode.INVALID_PARTITIONS, message)
 

@@ -19,7 +19,7 @@ import stat
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol
+from typing import Final, Protocol
 
 from kafkaesque.types import Buffer
 
@@ -106,6 +106,8 @@ _fdatasync = getattr(os, "fdatasync", os.fsync)
 _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
 _NO_FULL_SYNC = {errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOTTY}
 _FILE_MODE, _DIRECTORY_MODE = 0o640, 0o750
+SPARE_DESCRIPTORS: Final = 64
+"""Kept free by whoever opens files for long: for segments that roll, and for clean-up."""
 
 
 def _sync(descriptor: int, sync: Callable[[int], None]) -> None:

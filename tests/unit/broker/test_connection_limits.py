@@ -36,6 +36,23 @@ def test_an_address_has_a_limit_of_its_own(caplog: pytest.LogCaptureFixture) -> 
 def test_half_of_the_files_that_may_be_open_are_left_to_the_log(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(resource, "getrlimit", lambda which: (6, 100))
-    limits = ConnectionLimits(100, 100)
-    assert [limits.enter("a") for _ in range(4)] == [True, True, True, False]
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (200, 1000))
+    limits = ConnectionLimits(1000, 1000)
+    assert [limits.enter("a") for _ in range(101)] == [True] * 100 + [False]
+
+
+def test_so_are_all_that_the_log_has_open_and_a_few_for_its_housekeeping(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (200, 1000))
+    open_logs = 120
+    limits = ConnectionLimits(1000, 1000, lambda: open_logs)
+    assert [limits.enter("a") for _ in range(17)] == [True] * 16 + [False]
+    open_logs = 110
+    assert limits.enter("a")
+    # Whoever is to mend that has to get in.
+    open_logs = 200
+    for _ in range(17):
+        limits.leave("a")
+    assert limits.enter("a")
+    assert not limits.enter("a")
