@@ -113,7 +113,7 @@ def test_coordinators_of_which_none_is_there_are_one_complaint(address: str, rea
         altered_broker(misleading(lambda _: address)) as bootstrap,
         pytest.raises(UnansweredError, match=rf"nothing answers at {address} \({reason}\): see"),
     ):
-        coordinators(bootstrap, timeout_s=0.5).ask(["g", "h"], committed())
+        coordinators(bootstrap, timeout_s=2).ask(["g", "h"], committed())
 
 
 def test_an_address_of_a_host_that_cannot_be_reached_leaves_time_for_its_others(

@@ -77,8 +77,8 @@ def test_a_step_back_of_the_wall_does_not_hold_a_rebalance() -> None:
         tokens = [coordinator.future() for _ in range(2)]
         coordinator.ask("g", _join(tokens[0], "a"))
         first = cast(JoinReply, await tokens[0])
-        now.ms -= HOUR_MS
         coordinator.ask("g", _join(tokens[1], "b"))
+        now.ms -= HOUR_MS
         time_passes(now, SESSION_MS)
         second = cast(JoinReply, await tokens[1])
         assert second.generation == first.generation + 1

@@ -39,13 +39,18 @@ def test_write_caching_that_is_switched_on_during_a_flush_leaves_nobody_waiting(
         rig.disk.is_held = True
         rig.append(partition)
         await settled()
+        flush = rig.disk.hold_back()
         waiting = partition.flushed(rig.append(partition))
         assert waiting is not None
         configured = asyncio.ensure_future(
             rig.broker.topics.configure(topic, lambda: {"write.caching": "true"})
         )
         await rig.disk.let_all_go()
-        await asyncio.wait_for(asyncio.gather(waiting, configured), 30)
+        await asyncio.wait_for(configured, 30)
+        flush()
+        await settled()
+        await rig.disk.let_all_go()
+        await asyncio.wait_for(waiting, 30)
 
     run(tmp_path, work)
 

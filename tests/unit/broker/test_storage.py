@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from tests.held_disk import settled
 from tests.unit.broker.broker_rig import BrokerRig, run
+from tests.unit.broker.brokers import PathFiles, new_topic, until, with_broker
+from tests.unit.broker.state_logs import Now
 from tests.unit.log.logs import NOW
 
 from kafkaesque.broker import storage as storage_module
@@ -582,3 +584,19 @@ def test_compacted_segments_are_put_in_place_after_a_checkpoint_that_is_under_wa
 
     monkeypatch.setattr(Partition, "swap", swap_in)
     run(tmp_path, work)
+
+
+def test_log_starts_that_cannot_be_written_hold_up_no_checkpoint(tmp_path: Path) -> None:
+    async def work(broker: Broker, files: PathFiles, now: Now) -> None:
+        partition = await new_topic(broker, "orders")
+        partition.append(memoryview(new_batch([Record(0, now(), b"key", b"value")])))
+        if waiting := partition.flushed(partition.log.end_offset):
+            await waiting
+        partition.delete_records(-1)
+        files.broken["open"] = "log-start-offset-checkpoint"
+        broker.start()
+        points = tmp_path / "recovery-point-offset-checkpoint"
+        await until(lambda: points.exists() and "orders 0 1" in points.read_text())
+        assert broker.storage.durable_log_start(partition) == 0
+
+    with_broker(tmp_path, work, settings={"log.flush.offset.checkpoint.interval.ms": "1"})
