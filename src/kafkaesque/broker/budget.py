@@ -30,13 +30,24 @@ class Holder(Protocol):
 class Budget:
     """`used` is added to by those who hold bytes; giving some back wakes who waits."""
 
-    __slots__ = ("_favoured", "_is_woken", "_loop", "limit", "used", "used_by_long", "waiting")
+    __slots__ = (
+        "_favoured",
+        "_is_woken",
+        "_loop",
+        "limit",
+        "unsent",
+        "used",
+        "used_by_long",
+        "waiting",
+    )
 
     def __init__(self, limit: int, loop: asyncio.AbstractEventLoop) -> None:
         self.limit = limit
         self.used = 0
         self.used_by_long = 0
         """What of it long requests hold."""
+        self.unsent = 0
+        """What of it are answers that wait to be sent, or to be read."""
         self.waiting: OrderedDict[Holder, int] = OrderedDict()
         self._favoured: Holder | None = None
         self._is_woken = False

@@ -53,6 +53,7 @@ logger = logging.getLogger(__name__)
 
 _MAX_IN_FLIGHT = 128
 _UNCOUNTED_UNSENT_BYTES = 16 * 1024
+_LARGE_ANSWER_BYTES = 256 * 1024
 _SMALL_BYTES = 8192
 """A request of this size cannot be long. It is let in whatever else is in flight, if its connection
 has nothing there: else a few greedy clients could shut everybody out.
@@ -65,8 +66,14 @@ MAX_ELEMENTS = 50_000
 _ELEMENT_BYTES = 400
 """What one of them takes, decoded and answered. In the request it may be a single byte."""
 _STEP_BYTES = ELEMENTS_IN_A_STEP * _ELEMENT_BYTES
+_TIMES_A_TEXT = 4
+"""How much larger a text may be when it is decoded: one emoji, and each of its letters takes four
+bytes. Records are not decoded.
+"""
 _PROGRESS_BYTES = 4096
 """What must come of a frame, or be taken of what is sent, between two looks."""
+_PROGRESS_SHARE = 20
+"""And one part in so many of what waits to be taken: else a little at a time would keep much."""
 
 _CHANGES = frozenset(api.key for api in APIS.values() if iscoroutinefunction(api.handle))
 """An API that is `async def` changes something, or is long. As in Kafka, nothing that comes after
@@ -82,14 +89,16 @@ _Encoding: TypeAlias = Generator[None, None, list[Buffer]]
 
 class _Place:
     """A place in the line of responses; `chunks` once there is an answer, `size` what it holds.
-    Without a context its request has not begun. A long one has a room, until it is answered.
+    Without a context its request has not begun. A long one has a room, until it is answered. Its
+    answer is behind if there are others to be sent before it.
     """
 
-    __slots__ = ("chunks", "context", "room", "size")
+    __slots__ = ("chunks", "context", "is_behind", "room", "size")
 
     def __init__(self, size: int = 0, context: Context | None = None) -> None:
         self.chunks: list[Buffer] | None = None
         self.context = context
+        self.is_behind = False
         self.room: Room | None = None
         self.size = size
 
@@ -137,9 +146,12 @@ class Connection(asyncio.BufferedProtocol):
         self._under_way: dict[asyncio.Future[Any], _Place] = {}
         self._encoding: set[asyncio.Future[Any]] = set()
         self._forgetting: set[asyncio.Future[Any]] = set()
-        # Bytes in flight, and of them those that the transport has not sent.
+        # Bytes in flight, and of them those that the transport has not sent, and the answers that
+        # wait behind others.
         self._held = 0
         self._unsent = 0
+        self._behind = 0
+        self._largest_write = 0
         self._is_writable = True
         # Not read from: with whole frames that wait for their turn, or a frame that wants room.
         self._is_waiting = False
@@ -196,6 +208,7 @@ class Connection(asyncio.BufferedProtocol):
             elif context.waits or not isinstance(work, asyncio.Task):
                 place.size = 0  # It is the answer alone that is waited for.
             left += place.size
+        self._hold_answers(-self._unsent, -self._behind)
         self._hold(left - self._held)
         self._is_lost = True
         self._frame, self._backlog = None, memoryview(b"")
@@ -214,6 +227,13 @@ class Connection(asyncio.BufferedProtocol):
         budget.used += size
         if size < 0 and budget.waiting:
             budget.wake_soon()
+
+    def _hold_answers(self, unsent: int, behind: int = 0) -> None:
+        """So many bytes more of answers that the client could have, or fewer."""
+        self._unsent += unsent
+        self._behind += behind
+        self._budget.unsent += unsent + behind
+        self._hold(unsent + behind)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._scratch if self._frame is None else self._frame.room()
@@ -241,14 +261,17 @@ class Connection(asyncio.BufferedProtocol):
 
     def pause_writing(self) -> None:
         self._is_writable = False
-        self._unsent = self._transport.get_write_buffer_size()
-        self._hold(self._unsent)
+        self._count_unsent()
 
     def resume_writing(self) -> None:
         self._is_writable = True
-        self._hold(-self._unsent)
-        self._unsent = 0
+        self._hold_answers(-self._unsent)
         self._catch_up()
+
+    def _count_unsent(self) -> None:
+        """Of what is sent in part all is kept."""
+        kept = max(self._transport.get_write_buffer_size(), self._largest_write)
+        self._hold_answers(kept - self._unsent)
 
     def _receive(self, data: memoryview) -> None:
         """Take whole frames out of `data` and keep what is left of it for the next read."""
@@ -406,7 +429,7 @@ class Connection(asyncio.BufferedProtocol):
         if request is None:
             self._decode_in_slices(api, header, data, position)
             return
-        context = self._context(api, header)
+        context = self._context(api, header, len(data))
         try:
             result = api.handle(context, request)
         except Exception as error:
@@ -420,7 +443,7 @@ class Connection(asyncio.BufferedProtocol):
         elif result is not None:
             self._respond(api, header, result)
 
-    def _context(self, api: Api, header: RequestHeader) -> Context:
+    def _context(self, api: Api, header: RequestHeader, size: int) -> Context:
         return Context(
             self._broker,
             self._listener,
@@ -428,6 +451,7 @@ class Connection(asyncio.BufferedProtocol):
             self.peer,
             self._number,
             api.ends_with_connection,
+            size,
         )
 
     def _await(self, api: Api, context: Context, result: Awaitable[Any], size: int) -> None:
@@ -453,7 +477,7 @@ class Connection(asyncio.BufferedProtocol):
         place = self._change = self._new_place(len(data))
         if api.key == PRODUCE:
             # A producer that waits for no answer (acks=0) may have gone when it has sent all.
-            place.context = self._context(api, header)
+            place.context = self._context(api, header, len(data))
         self._wait(place, api, header, self._served_in_slices(place, api, header, data, position))
 
     async def _served_in_slices(
@@ -461,13 +485,14 @@ class Connection(asyncio.BufferedProtocol):
     ) -> Any:
         message = MESSAGES[api.key].request
         most_elements = min(len(data), MAX_ELEMENTS)
+        texts = 0 if api.key == PRODUCE else len(data) * _TIMES_A_TEXT
         place.room = await self._broker.long_requests.enter(
-            most_elements * _ELEMENT_BYTES, most_elements
+            most_elements * _ELEMENT_BYTES + texts, most_elements
         )
         steps = decode_in_steps(message, header.api_version, data, position, MAX_ELEMENTS)
         request, size = await self._broker.slices.run(_measured(steps))
-        place.room.resize(size)
-        context = place.context = place.context or self._context(api, header)
+        place.room.resize(size + texts)
+        context = place.context = place.context or self._context(api, header, len(data))
         context.room = place.room
         result = api.handle(context, request)
         if isinstance(result, Awaitable):
@@ -574,9 +599,10 @@ class Connection(asyncio.BufferedProtocol):
         if place is self._change:
             self._change = None
         if self._line and self._line[0] is not place:
-            size = sum(map(len, chunks))
-            self._hold(size - place.size)
-            place.size = size
+            self._hold(-place.size)
+            place.size = sum(map(len, chunks))
+            place.is_behind = True
+            self._hold_answers(0, place.size)
         self._send()
 
     def _send(self) -> None:
@@ -584,26 +610,32 @@ class Connection(asyncio.BufferedProtocol):
         line = self._line
         while line and line[0].chunks is not None and not self._closing:
             place = line.popleft()
-            self._hold(-place.size)
+            if place.is_behind:
+                self._hold_answers(0, -place.size)
+            else:
+                self._hold(-place.size)
             if place.chunks:
                 self._write(place.chunks)
         self._catch_up()
 
     def _write(self, chunks: list[Buffer]) -> None:
         was_writable = self._is_writable
+        size = len(chunks[0]) if len(chunks) == 1 else sum(map(len, chunks))
+        if was_writable or size > self._largest_write:
+            self._largest_write = size
         if len(chunks) == 1:
-            size = len(chunks[0])
             self._transport.write(chunks[0])
         else:
-            size = sum(map(len, chunks))
             self._transport.writelines(chunks)
         self._traffic.sent_bytes += size
         self._written += size
         if not was_writable:
             # Some of what was there before may have been sent meanwhile.
-            unsent = self._transport.get_write_buffer_size()
-            self._hold(unsent - self._unsent)
-            self._unsent = unsent
+            self._count_unsent()
+        elif size > _LARGE_ANSWER_BYTES and self._transport.get_write_buffer_size():
+            # However little is left of it: have the transport say that writing pauses.
+            self._transport.set_write_buffer_limits(high=0, low=0)
+            self._transport.set_write_buffer_limits(high=_UNCOUNTED_UNSENT_BYTES, low=0)
 
     def _unsupported(self, header: RequestHeader) -> None:
         if header.api_key != API_VERSIONS:
@@ -644,7 +676,8 @@ class Connection(asyncio.BufferedProtocol):
         is_slow = self._begun_frames == before[0] and filled - before[1] < _PROGRESS_BYTES
         if frame and is_slow and not has_waited:
             return f"{filled} bytes of a frame of {frame.size} have come, and no more do"
-        is_stuck = unsent and before[2] and taken - before[3] < _PROGRESS_BYTES
+        least = max(_PROGRESS_BYTES, before[2] // _PROGRESS_SHARE)
+        is_stuck = unsent and before[2] and taken - before[3] < least
         if is_stuck and (self._closing or self._budget.is_scarce):
             return f"{unsent} bytes wait to be read by the client"
         return None

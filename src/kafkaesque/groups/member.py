@@ -6,7 +6,7 @@ A new member is the exception: its client may be gone and nobody would know, so 
 Above: roster.py, group.py. Below: events.py.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kafkaesque.groups.events import Join, JoinMember, Protocols, StoredMember, Token
 
@@ -32,6 +32,15 @@ class Member:
     is_new: bool = False
     join_token: Token | None = None
     sync_token: Token | None = None
+    name_bytes: int = field(init=False)
+    """Encoded, as those of its protocols: a character may be four."""
+    protocol_name_bytes: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.name_bytes = _encoded_size(
+            self.member_id, self.group_instance_id or "", self.client_id, self.client_host
+        )
+        self.protocol_name_bytes = _encoded_size(*(name for name, _ in self.protocols))
 
     @classmethod
     def joining(cls, join: Join, member_id: str, expires_at_ms: int) -> "Member":
@@ -90,6 +99,7 @@ class Member:
     def update(self, join: Join) -> None:
         """Take over what a JoinGroup of a known member says, and let it wait."""
         self.protocols = join.protocols
+        self.protocol_name_bytes = _encoded_size(*(name for name, _ in self.protocols))
         self.rebalance_timeout_ms = join.rebalance_timeout_ms
         self.session_timeout_ms = join.session_timeout_ms
         self.join_token = join.token
@@ -97,19 +107,15 @@ class Member:
     @property
     def kept_bytes(self) -> int:
         """What it costs to remember it, about."""
-        offered = sum(len(name) + len(metadata) for name, metadata in self.protocols)
-        return MEMBER_BYTES + self._name_bytes + offered + len(self.assignment)
+        names = self.name_bytes + self.protocol_name_bytes
+        offered = sum(len(metadata) for _, metadata in self.protocols)
+        return MEMBER_BYTES + names + offered + len(self.assignment)
 
     @property
     def stored_bytes(self) -> int:
         """What it adds to its group's record at most, whichever of its protocols is chosen."""
         offered = max((len(metadata) for _, metadata in self.protocols), default=0)
-        return STORED_BYTES + self._name_bytes + offered + len(self.assignment)
-
-    @property
-    def _name_bytes(self) -> int:
-        names = (self.member_id, self.group_instance_id or "", self.client_id, self.client_host)
-        return sum(map(len, names))
+        return STORED_BYTES + self.name_bytes + offered + len(self.assignment)
 
     def protocol_names(self) -> set[str]:
         return {name for name, _ in self.protocols}
@@ -135,3 +141,7 @@ class Member:
             subscription=self.metadata(protocol_name),
             assignment=self.assignment,
         )
+
+
+def _encoded_size(*names: str) -> int:
+    return len("".join(names).encode())

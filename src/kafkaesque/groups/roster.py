@@ -29,6 +29,8 @@ class Roster:
         self.budget = budget or Budget()
         self.stored_bytes = 0
         """What all members together add to the group's record, at most."""
+        self.name_bytes = 0
+        """Of that, their names."""
         self.leader: str | None = None
         self._static: dict[str, str] = {}
         self._offered: Counter[str] = Counter()
@@ -52,6 +54,7 @@ class Roster:
         """Before and after each change of what a member offers: −1, 1."""
         self.budget.used_bytes += times * member.kept_bytes
         self.stored_bytes += times * member.stored_bytes
+        self.name_bytes += times * member.name_bytes
         for name in member.protocol_names():
             self._offered[name] += times
             if not self._offered[name]:

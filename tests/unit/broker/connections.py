@@ -55,6 +55,7 @@ class Wire(asyncio.Transport):
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         self._high = high or 0
+        self._drain()
 
     def get_write_buffer_size(self) -> int:
         return self._unsent_size

@@ -192,6 +192,24 @@ def test_a_short_request_to_many_topics_keeps_its_bytes_while_others_are_read() 
     with_broker(scenario)
 
 
+def test_megabytes_for_a_few_partitions_are_appended_a_few_at_a_time() -> None:
+    async def scenario(broker: Broker, client: Client) -> None:
+        records = bytes(batch([bytes(1_000_000)]))
+        data = [PartitionProduceData(index=number, records=records) for number in range(40)]
+        topic = TopicProduceData(name="t", partition_data=data)
+        client.send(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[topic]), 9)
+        partitions = broker.topics.named("t").partitions
+        assert sum(partition.log.end_offset for partition in partitions) == 0
+        appended = []
+        while not (answers := client.answers()):
+            appended.append(sum(partition.log.end_offset for partition in partitions))
+            await asyncio.sleep(0)
+        assert {part.error_code for part in answers[0].responses[0].partition_responses} == {0}
+        assert len(set(appended)) > 5
+
+    with_broker(scenario)
+
+
 def with_tail(tail: bytes, codec: Codec = Codec.NONE) -> bytearray:
     """One record with a key, and after it these bytes for value and headers."""
     body = bytes(3) + encode_varint(1) + b"k" + tail

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from tests.unit.groups.driver import RANGE, Driver
 
 from kafkaesque.groups.events import Join
-from kafkaesque.groups.member import Member
+from kafkaesque.groups.member import MEMBER_BYTES, Member
+from kafkaesque.groups.records import group_record
 from kafkaesque.groups.roster import Roster
 
 OFFERS = st.lists(st.sampled_from("abcd"), min_size=1, max_size=5)
@@ -73,3 +74,26 @@ def test_who_joins_a_group_of_many_is_not_compared_with_each(
     monkeypatch.setattr(Member, "protocol_names", counted)
     driver.send_join(protocols=RANGE)
     assert len(looks) <= 3
+
+
+def test_names_are_counted_as_they_are_encoded() -> None:
+    driver = Driver()
+    emoji = "\U0001f600" * 1000
+    members = driver.stable(emoji, emoji, protocols=(("😀range", b"x"),))
+    roster = driver.group.roster
+    key, value = group_record("g", driver.stored[-1])
+    assert len(value) > 8000
+    # The longest that a record may be is measured by it: beside that there is the leader's id.
+    assert len(key) + len(value) <= roster.stored_bytes + len(members[0].encode()) + 100
+    assert 8000 < roster.name_bytes < roster.stored_bytes
+    driver.leave(*members)
+    assert (roster.name_bytes, roster.stored_bytes, roster.budget.used_bytes) == (0, 0, 0)
+
+
+def test_names_are_encoded_when_a_member_joins_and_not_when_it_is_counted() -> None:
+    roster = Roster()
+    roster.add(Member.joining(join(["a", "b"]), "m", 0))
+    member = roster.members["m"]
+    assert roster.name_bytes == member.name_bytes == len("mc/h")
+    member.name_bytes = member.protocol_name_bytes = 0
+    assert member.kept_bytes == MEMBER_BYTES

@@ -1,9 +1,8 @@
 """What a handler knows of the request beside the request itself."""
 
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kafkaesque.broker.config import NODE_ID, Listener
 from kafkaesque.broker.long_requests import Room
@@ -32,6 +31,8 @@ class Context:
     """It changes nothing: when its client has gone, nobody needs the answer. A handler that is
     about to change something takes it back.
     """
+    size: int = 0
+    """Of the request, in bytes."""
     waits: bool = False
     """Set by a handler: it only waits for others, and holds next to nothing."""
     room: Room | None = None
@@ -61,24 +62,32 @@ class Context:
             self.room.go_on()
 
     async def with_room(
-        self, items: Collection[T], size_of: Callable[[T], int]
+        self, items: Iterable[T], size_of: Callable[[T], int], built: list[Any]
     ) -> AsyncIterator[T]:
         """What an answer is made of, paced. Before the answer comes to more than a little, there is
-        room for all of it (answer_size.py): one that stays small is not measured twice.
+        room for all of it (answer_size.py).
+
+        To wait for room may take seconds, in which the items become others. So what has been built
+        is thrown away before, and begun anew after that. One that goes between two slices is for
+        the caller to leave out. For an answer that stays small the items are gone through once.
         """
-        paced = self.broker.slices.paced
-        count = size = 0
-        has_room = False
-        async for item in paced(items):
-            if not has_room:
-                count += 1
-                size += size_of(item)
-                if size > _LITTLE_BYTES:
-                    async for later in paced(islice(items, count, None)):
-                        size += size_of(later)
-                    await self.take_room(size)
-                    has_room = True
-            yield item
+        size = 0
+        async for item in self.broker.slices.paced(list(items)):
+            size += size_of(item)
+            if size <= _LITTLE_BYTES:
+                yield item
+        if size > _LITTLE_BYTES:
+            built.clear()
+            await self.take_room(size)
+            async for item in self.broker.slices.paced(list(items)):
+                yield item
+
+    async def take_room_for(self, items: Iterable[T], size_of: Callable[[T], int]) -> None:
+        """The same, where what is answered is what was asked for."""
+        size = 0
+        async for item in self.broker.slices.paced(items):
+            size += size_of(item)
+        await self.take_room(size)
 
     async def take_room(self, size: int) -> None:
         """Before an answer is built: wait until so much may be held, until it is encoded. What is

@@ -10,6 +10,10 @@ A resource that is named a thousand times is described once, and a response has 
 not fit into it is refused, to be asked for again.
 """
 
+from collections.abc import Mapping
+from functools import partial
+
+from kafkaesque.broker.apis.answer_size import answer_size
 from kafkaesque.broker.apis.config_entries import (
     broker_configs,
     client_metrics_configs,
@@ -18,8 +22,11 @@ from kafkaesque.broker.apis.config_entries import (
     topic_configs,
 )
 from kafkaesque.broker.apis.context import Context
+from kafkaesque.broker.broker_settings import BROKER_SETTINGS
 from kafkaesque.broker.config import NODE_ID
 from kafkaesque.broker.metadata import Resource
+from kafkaesque.broker.node_settings import NODE_SETTINGS
+from kafkaesque.broker.topic_settings import TOPIC_SETTINGS
 from kafkaesque.broker.topics import check_topic_name
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.protocol.messages.describe_configs import (
@@ -32,19 +39,50 @@ from kafkaesque.protocol.messages.describe_configs import (
 
 _MAX_CONFIGS = 250_000
 """In one response: some 30 MB with documentation, the settings of thousands of topics."""
+_CLIENT_METRICS = 3
 
 
 async def describe_configs(
     ctx: Context, request: DescribeConfigsRequest
 ) -> DescribeConfigsResponse:
-    results: dict[tuple[int, str], DescribeConfigsResult] = {}
-    room = _MAX_CONFIGS
+    response = DescribeConfigsResponse()
+    wanted: dict[tuple[int, str], DescribeConfigsResource] = {}
     async for resource in ctx.broker.slices.paced(request.resources):
-        key = (resource.resource_type, resource.resource_name)
-        if key not in results:
-            results[key] = _describe(ctx, request, resource, room)
-            room -= len(results[key].configs)
-    return DescribeConfigsResponse(results=list(results.values()))
+        wanted.setdefault((resource.resource_type, resource.resource_name), resource)
+    await ctx.take_room_for(wanted.values(), partial(_size, ctx, request))
+    room = _MAX_CONFIGS
+    async for resource in ctx.broker.slices.paced(wanted.values()):
+        result = _describe(ctx, request, resource, room)
+        response.results.append(result)
+        room -= len(result.configs)
+    return response
+
+
+def _size(ctx: Context, request: DescribeConfigsRequest, resource: DescribeConfigsResource) -> int:
+    """A setting's synonyms, and its documentation, come to an element each. Nobody bounds values:
+    they are told as synonyms, too.
+    """
+    count, values = _settings(ctx, resource.resource_type, resource.resource_name)
+    if resource.configuration_keys:
+        count = min(count, len(resource.configuration_keys))
+    elements = 1 + request.include_synonyms + request.include_documentation
+    texts = (resource.resource_name, resource.resource_name)  # An error names it again.
+    return answer_size(1 + elements * count, *texts, *values.values(), *values.values())
+
+
+def _settings(ctx: Context, resource_type: int, name: str) -> tuple[int, Mapping[str, str]]:
+    """How many it has, and those of them that somebody has set. Loggers are one broker's, and come
+    to no more than a little.
+    """
+    config, topics = ctx.broker.config, ctx.broker.topics
+    match resource_type:
+        case Resource.TOPIC if name in topics:
+            return len(TOPIC_SETTINGS), topics.named(name).overrides
+        case Resource.BROKER if name in ("", str(NODE_ID)):
+            return len(BROKER_SETTINGS) + len(NODE_SETTINGS), {**config.static, **config.dynamic}
+        case Resource.CLIENT_METRICS:
+            return _CLIENT_METRICS, {}
+    return 0, {}
 
 
 def _describe(

@@ -21,14 +21,14 @@ _OPERATIONS = sum(
 )
 """Those that Kafka has for a group, as bits by their codes."""
 _ELEMENTS_PER_MEMBER = 2
-"""It is as long as that, beside its metadata and assignment."""
+"""It is as long as that, beside its names, metadata and assignment."""
 
 
 async def describe_groups(ctx: Context, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
     """Each group once, however often it is named: a small request must not have a huge answer."""
     response = DescribeGroupsResponse()
     names = {name: None async for name in ctx.broker.slices.paced(request.groups)}
-    async for name in ctx.with_room(names, partial(_size, ctx)):
+    async for name in ctx.with_room(names, partial(_size, ctx), response.groups):
         group = _describe(ctx, name)
         if request.include_authorized_operations and not group.error_code:
             group.authorized_operations = _OPERATIONS
@@ -39,9 +39,11 @@ async def describe_groups(ctx: Context, request: DescribeGroupsRequest) -> Descr
 def _size(ctx: Context, group_id: str) -> int:
     group = ctx.broker.coordinator.table.group(group_id)
     if group is None:
-        return 0
-    members = answer_size(_ELEMENTS_PER_MEMBER * len(group.roster.members))
-    return answer_size(1, group_id) + members + group.roster.stored_bytes
+        return answer_size(1, group_id, group_id)  # It is an error that names it.
+    roster = group.roster
+    elements = 1 + _ELEMENTS_PER_MEMBER * len(roster.members)
+    size = answer_size(elements, group_id, group.protocol_type, group.protocol_name)
+    return size + roster.stored_bytes + roster.name_bytes
 
 
 def _describe(ctx: Context, group_id: str) -> DescribedGroup:

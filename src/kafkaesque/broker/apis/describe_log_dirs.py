@@ -4,8 +4,9 @@ there is, unless the disk hangs. From version 2 on also how far compacted partit
 A partition that could not be opened is left out: nobody knows its size.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
+from kafkaesque.broker.apis.answer_size import answer_size
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.topics import Topic
 from kafkaesque.protocol.messages.describe_log_dirs import (
@@ -20,15 +21,25 @@ from kafkaesque.protocol.messages.describe_log_dirs import (
 async def describe_log_dirs(
     ctx: Context, request: DescribeLogDirsRequest
 ) -> DescribeLogDirsResponse:
-    wanted = None
+    wanted: dict[str, Collection[int]] | None = None
     if request.topics is not None:
-        wanted = {topic.topic: topic.partitions for topic in request.topics}
+        paced = ctx.broker.slices.paced(request.topics)
+        wanted = {topic.topic: dict.fromkeys(topic.partitions) async for topic in paced}
     result = DescribeLogDirsResult(log_dir=ctx.broker.storage.path)
-    async for topic in ctx.broker.slices.paced(list(ctx.broker.topics)):
-        if wanted is None:
-            result.topics.append(await _describe(ctx, topic, range(len(topic.partitions))))
-        elif topic.name in wanted:
-            result.topics.append(await _describe(ctx, topic, dict.fromkeys(wanted[topic.name])))
+    topics = ctx.broker.topics
+
+    def indexes(topic: Topic) -> Collection[int]:
+        return range(len(topic.partitions)) if wanted is None else wanted.get(topic.name, ())
+
+    def size(topic: Topic) -> int:
+        count = min(len(indexes(topic)), len(topic.partitions))
+        return answer_size(1 + count, topic.name) if count else 0
+
+    async for topic in ctx.with_room(topics, size, result.topics):
+        is_wanted = wanted is None or topic.name in wanted
+        if is_wanted and topic.name in topics:  # Else it has been deleted meanwhile.
+            topic = topics.named(topic.name)
+            result.topics.append(await _describe(ctx, topic, indexes(topic)))
     if ctx.broker.storage.is_durable:
         room = await ctx.broker.disk.room(ctx.broker.storage.path)
         if room is not None:
@@ -36,7 +47,7 @@ async def describe_log_dirs(
     return DescribeLogDirsResponse(results=[result])
 
 
-async def _describe(ctx: Context, topic: Topic, indexes: Iterable[int]) -> DescribeLogDirsTopic:
+async def _describe(ctx: Context, topic: Topic, indexes: Collection[int]) -> DescribeLogDirsTopic:
     count = len(topic.partitions)
     return DescribeLogDirsTopic(
         name=topic.name,

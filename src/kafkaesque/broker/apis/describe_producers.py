@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+from kafkaesque.broker.apis.answer_size import answer_size
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.errors import KafkaError
 from kafkaesque.protocol.messages.describe_producers import (
@@ -18,7 +19,7 @@ async def describe_producers(
 ) -> DescribeProducersResponse:
     """Each partition once, however often it is named: it may have many producers."""
     response = DescribeProducersResponse()
-    paced = ctx.broker.slices.paced
+    paced, size = ctx.broker.slices.paced, 0
     # Numbers, by topic: to free as many pairs at once would hold the loop.
     seen: defaultdict[str, set[int]] = defaultdict(set)
     async for topic in paced(request.topics):
@@ -27,18 +28,31 @@ async def describe_producers(
         async for number in paced(topic.partition_indexes):
             if number not in seen[topic.name]:
                 seen[topic.name].add(number)
-                answered.partitions.append(await _describe(ctx, topic.name, number))
+                answered.partitions.append(PartitionResponse(partition_index=number))
+                size += _size(ctx, topic.name, number)
+    await ctx.take_room(size)
+    async for answered in paced(response.topics):
+        async for partition in paced(answered.partitions):
+            await _describe(ctx, answered.name, partition)
     return response
 
 
-async def _describe(ctx: Context, topic: str, number: int) -> PartitionResponse:
-    answer = PartitionResponse(partition_index=number)
+def _size(ctx: Context, topic: str, number: int) -> int:
+    """One that is not there is named in an error."""
     try:
         partition = ctx.broker.topics.named(topic).partition(number)
+    except KafkaError:
+        return answer_size(1, topic)
+    return answer_size(1 + len(partition.producers))
+
+
+async def _describe(ctx: Context, topic: str, answer: PartitionResponse) -> None:
+    try:
+        partition = ctx.broker.topics.named(topic).partition(answer.partition_index)
         partition.check_online()
     except KafkaError as error:
         answer.error_code, answer.error_message = error.code, error.message
-        return answer
+        return
     opened = {each.producer_id: each.first_offset for each in partition.open_transactions()}
     async for producer in ctx.broker.slices.paced(partition.producers.describe()):
         answer.active_producers.append(
@@ -51,4 +65,3 @@ async def _describe(ctx: Context, topic: str, number: int) -> PartitionResponse:
                 current_txn_start_offset=opened.get(producer.producer_id, -1),
             )
         )
-    return answer

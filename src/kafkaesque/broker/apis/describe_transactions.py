@@ -1,5 +1,8 @@
 """DescribeTransactions (65), version 0. A transactional id: its state, producer, partitions."""
 
+from functools import partial
+
+from kafkaesque.broker.apis.answer_size import answer_size
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.describe_transactions import (
@@ -9,18 +12,29 @@ from kafkaesque.protocol.messages.describe_transactions import (
     TransactionState,
 )
 
+_NUMBER_BYTES = 16
+"""Of a partition, in a list and encoded."""
+
 
 async def describe_transactions(
     ctx: Context, request: DescribeTransactionsRequest
 ) -> DescribeTransactionsResponse:
     """Each id once, however often it is named: it may have many partitions."""
     response = DescribeTransactionsResponse()
-    seen: set[str] = set()
-    async for transactional_id in ctx.broker.slices.paced(request.transactional_ids):
-        if transactional_id not in seen:
-            seen.add(transactional_id)
-            response.transaction_states.append(_describe(ctx, transactional_id))
+    names = {name: None async for name in ctx.broker.slices.paced(request.transactional_ids)}
+    states = response.transaction_states
+    async for transactional_id in ctx.with_room(names, partial(_size, ctx), states):
+        states.append(_describe(ctx, transactional_id))
     return response
+
+
+def _size(ctx: Context, transactional_id: str) -> int:
+    transaction = ctx.broker.transactions.table.get(transactional_id)
+    if transaction is None:
+        return answer_size(1, transactional_id)
+    partitions = transaction.partitions
+    elements = answer_size(1 + len(partitions.topics), transactional_id, *partitions.topics)
+    return elements + _NUMBER_BYTES * len(partitions)
 
 
 def _describe(ctx: Context, transactional_id: str) -> TransactionState:

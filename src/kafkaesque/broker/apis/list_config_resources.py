@@ -4,11 +4,11 @@ its loggers; client metrics and groups have none of their own.
 Version 0 asks for client metrics alone (KIP-1000); version 1 for any types, or all (KIP-1142).
 """
 
-from collections.abc import Iterator
-
+from kafkaesque.broker.apis.answer_size import answer_size
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.config import NODE_ID
 from kafkaesque.broker.metadata import Resource
+from kafkaesque.broker.topics import Topic
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.list_config_resources import (
     ConfigResource,
@@ -23,18 +23,25 @@ async def list_config_resources(
     wanted = {Resource.CLIENT_METRICS} if ctx.version == 0 else set(request.resource_types)
     if not wanted <= set(Resource):
         return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
-    return ListConfigResourcesResponse(
-        config_resources=[
-            ConfigResource(resource_name=name, resource_type=kind)
-            async for kind, name in ctx.broker.slices.paced(_resources(ctx))
-            if not wanted or kind in wanted
-        ]
-    )
+    wanted = wanted or set(Resource)
+    broker = [
+        ConfigResource(resource_name=str(NODE_ID), resource_type=kind)
+        for kind in (Resource.BROKER_LOGGER, Resource.BROKER)
+        if kind in wanted
+    ]
+    topics = await _topics(ctx) if Resource.TOPIC in wanted else []
+    return ListConfigResourcesResponse(config_resources=broker + topics)
 
 
-def _resources(ctx: Context) -> Iterator[tuple[Resource, str]]:
-    yield Resource.BROKER_LOGGER, str(NODE_ID)
-    yield Resource.BROKER, str(NODE_ID)
-    for topic in list(ctx.broker.topics):
-        if not topic.is_unused:
-            yield Resource.TOPIC, topic.name
+async def _topics(ctx: Context) -> list[ConfigResource]:
+    resources: list[ConfigResource] = []
+    topics = ctx.broker.topics
+    async for topic in ctx.with_room(topics, _size, resources):
+        if topic.name in topics and not topic.is_unused:
+            resource = ConfigResource(resource_name=topic.name, resource_type=Resource.TOPIC)
+            resources.append(resource)
+    return resources
+
+
+def _size(topic: Topic) -> int:
+    return answer_size(1, topic.name)

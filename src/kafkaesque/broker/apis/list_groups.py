@@ -26,18 +26,22 @@ async def list_groups(ctx: Context, request: ListGroupsRequest) -> ListGroupsRes
     if GROUP_TYPE not in types:
         return response
 
-    def is_wanted(group: Group) -> bool:
-        return group.state.value.lower() in states
+    groups = ctx.broker.coordinator.table.groups
 
-    def size(group: Group) -> int:
-        return answer_size(1, group.group_id, group.protocol_type) if is_wanted(group) else 0
+    def wanted(group_id: str) -> Group | None:
+        """None, too, if it has been deleted meanwhile."""
+        group = groups.get(group_id)
+        return group if group is not None and group.state.value.lower() in states else None
 
-    groups = list(ctx.broker.coordinator.table.groups.values())
-    async for group in ctx.with_room(groups, size):
-        if is_wanted(group):
+    def size(group_id: str) -> int:
+        group = wanted(group_id)
+        return answer_size(1, group_id, group.protocol_type) if group else 0
+
+    async for group_id in ctx.with_room(groups, size, response.groups):
+        if group := wanted(group_id):
             response.groups.append(
                 ListedGroup(
-                    group_id=group.group_id,
+                    group_id=group_id,
                     protocol_type=group.protocol_type or "",
                     group_state=group.state.value,
                     group_type=GROUP_TYPE,

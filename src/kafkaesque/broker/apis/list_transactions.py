@@ -29,20 +29,29 @@ async def list_transactions(
         pattern = Pattern(wanted) if wanted else None
     except PatternError:
         return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
-    table, size = ctx.broker.transactions.table, 0
-    async for name in slices.paced(tuple(table.transactions)):
-        size += answer_size(1, name)
-    await ctx.take_room(size)
     known = {state.value for state in State}
     filters = _Filters(request, ctx.broker.clock())
     response = ListTransactionsResponse(
         unknown_state_filters=[name for name in request.state_filters if name not in known]
     )
-    async for each in slices.paced(tuple(table.transactions.values())):
-        if filters.admit(each) and (pattern is None or await _matches(slices, pattern, each)):
-            response.transaction_states.append(
+    transactions = ctx.broker.transactions.table.transactions
+
+    def wanted_now(name: str) -> Transaction | None:
+        """None, too, if it has been forgotten meanwhile."""
+        transaction = transactions.get(name)
+        return transaction if transaction is not None and filters.admit(transaction) else None
+
+    def size(name: str) -> int:
+        return answer_size(1, name) if wanted_now(name) else 0
+
+    states = response.transaction_states
+    async for name in ctx.with_room(transactions, size, states):
+        if pattern and wanted_now(name) and not await _matches(slices, pattern, name):
+            continue
+        if each := wanted_now(name):
+            states.append(
                 TransactionState(
-                    transactional_id=each.transactional_id,
+                    transactional_id=name,
                     producer_id=each.producer_id,
                     transaction_state=each.state.value,
                 )
@@ -50,9 +59,9 @@ async def list_transactions(
     return response
 
 
-async def _matches(slices: Slices, pattern: Pattern, transaction: Transaction) -> bool:
+async def _matches(slices: Slices, pattern: Pattern, transactional_id: str) -> bool:
     """A long id may take more than one slice."""
-    matching = pattern.matching(transaction.transactional_id)
+    matching = pattern.matching(transactional_id)
     while True:
         try:
             next(matching)

@@ -34,24 +34,28 @@ _ELEMENTS_PER_PARTITION = 2
 
 async def metadata(ctx: Context, request: MetadataRequest) -> MetadataResponse:
     topics, paced = ctx.broker.topics, ctx.broker.slices.paced
+    described: list[MetadataResponseTopic] = []
     if request.topics is None or (ctx.version == 0 and not request.topics):
-        all_topics = ctx.with_room(list(topics), _size)
-        every = [_describe(topic) async for topic in all_topics if not topic.is_unused]
-        return metadata_response(ctx, request, every)
+        async for topic in ctx.with_room(topics, _size, described):
+            if topic.name in topics:  # Else it has been deleted meanwhile.
+                topic = topics.named(topic.name)
+                if not topic.is_unused:
+                    described.append(_describe(topic))
+        return metadata_response(ctx, request, described)
     # A topic that is named a thousand times is described once, as in Kafka.
     wanted: dict[tuple[str | None, int], MetadataRequestTopic] = {}
     refused: dict[str, ErrorCode] = {}
-    async for topic in paced(request.topics):
-        wanted[topic.name, topic.topic_id.int] = topic
+    async for named in paced(request.topics):
+        wanted[named.name, named.topic_id.int] = named
     if request.allow_auto_topic_creation and ctx.broker.config["auto.create.topics.enable"]:
-        async for topic in paced(wanted.values()):
-            if topic.name and topic.name not in topics:
+        async for named in paced(wanted.values()):
+            if named.name and named.name not in topics:
                 ctx.ends_with_connection = False
-                await _create(ctx, topic.name, refused)
-    described = [
-        _look_up(ctx, topic, refused)
-        async for topic in ctx.with_room(wanted.values(), partial(_size_of_wanted, ctx))
-    ]
+                await _create(ctx, named.name, refused)
+    size = partial(_size_of_wanted, ctx)
+    async for named in ctx.with_room(wanted.values(), size, described):
+        answer = _look_up(ctx, named, refused)
+        described.append(answer)
     return metadata_response(ctx, request, described)
 
 

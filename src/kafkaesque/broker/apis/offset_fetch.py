@@ -24,8 +24,10 @@ from kafkaesque.protocol.messages.offset_fetch import (
 )
 from kafkaesque.types import TopicPartition
 
-_FEW_PARTITIONS = 16
-"""So many offsets with the longest metadata come to no more than a little."""
+_FEW_PARTITIONS = 4
+"""So many offsets with the longest metadata come to no more than a little: each of its characters
+may be four bytes.
+"""
 _BATCH = 1000
 _TIMES_KEPT = 3
 """As much of what is kept of an offset it takes in a response, and encoded."""

@@ -45,6 +45,8 @@ _ADDS_FROM = 12
 _ZSTD = bytes([Codec.ZSTD])
 _ZSTD_FROM = 7
 _MANY_PARTITIONS = 128
+_MANY_BYTES = 4 << 20
+"""No client sends as much by default: to check and write it takes milliseconds."""
 
 Waiting = dict["asyncio.Future[None]", list[PartitionProduceResponse]]
 """Answers that may be given when something is on disk."""
@@ -66,7 +68,7 @@ def produce(
     count = len(request.topic_data)
     for topic in request.topic_data:
         count += len(topic.partition_data)
-    if count > _MANY_PARTITIONS:
+    if count > _MANY_PARTITIONS or ctx.size > _MANY_BYTES:
         ctx.alone = True
         _keep_all(ctx, request)
         return _produce_to_many(ctx, request)
