@@ -7,8 +7,8 @@ bytes that are left before it is used, so nothing is allocated on a liar's word.
 `data`, `end` and the position `p`. codec.py is above, source.py and wire.py below.
 
 *In steps* the same function is a generator that gives control back after every so many elements of
-arrays (`turn` counts them), and that refuses a message with more than `left` of them: a megabyte
-can be a million.
+arrays (`turn` counts them, and a long text as several), and that refuses a message with more than
+`left` of them: a megabyte can be a million.
 """
 
 import struct
@@ -134,6 +134,8 @@ class _Decoder:
             self._refuse_unless(f"p <= stop <= end{too_long}", target)
             self._source.line(f"{target} = {_SLICES[kind.name]}")
             self._source.line("p = stop")
+            if self._in_steps and kind.name != "records":
+                self._source.end_of_copy(kind.name, size)
 
     def _has_long_length(self, kind: Primitive) -> bool:
         """A string's varint could say more than the int16 that other versions have for it."""

@@ -6,7 +6,7 @@ A `records` buffer is never copied: `out` ends before it, and the buffer becomes
 codec.py is above, source.py and wire.py below.
 
 *In steps* the same function is a generator that gives control back after every so many elements of
-arrays: a response can have a million.
+arrays, of which a long text counts as several: a response can have a million.
 """
 
 import struct
@@ -85,11 +85,11 @@ class _Encoder:
         elif kind.code:
             self._run.append((kind.code, value))
         elif kind.name == "string":
-            self._string(nullable, value)
+            self._string(kind, nullable, value)
         else:
             self._bytes(kind, nullable, value)
 
-    def _string(self, nullable: bool, value: str) -> None:
+    def _string(self, kind: Primitive, nullable: bool, value: str) -> None:
         raw, size = self._source.fresh("raw"), self._source.fresh("n")
         encoded = f"{value}.encode()"
         if nullable:
@@ -98,6 +98,8 @@ class _Encoder:
         self._size(size, raw, nullable, value)
         self._length(size, "h")
         self._source.line(f"{self._out} += {raw}")
+        if self._in_steps:
+            self._source.end_of_copy(kind.name, size)
 
     def _bytes(self, kind: Primitive, nullable: bool, value: str) -> None:
         raw, size = self._source.fresh("raw"), self._source.fresh("n")
@@ -110,6 +112,8 @@ class _Encoder:
                 self._source.line("out = bytearray()")
             else:
                 self._source.line(f"{self._out} += {raw}")
+                if self._in_steps:
+                    self._source.end_of_copy(kind.name, size)
 
     def _array(self, kind: Primitive | type[Any], nullable: bool, value: str) -> None:
         items, size = self._source.fresh("items"), self._source.fresh("n")

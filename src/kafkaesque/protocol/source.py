@@ -16,6 +16,10 @@ ELEMENTS_IN_A_STEP: Final = 128
 _NUMBERS_PER_ELEMENT = 32
 """They are decoded in as much time; the more of it goes into the memory that they take."""
 NUMBERS_IN_A_STEP: Final = _NUMBERS_PER_ELEMENT * ELEMENTS_IN_A_STEP
+BYTES_PER_ELEMENT: Final = {"string": 512, "bytes": 4096}
+"""Of what is copied. A text with one emoji in it takes four times its bytes. `records` are views,
+whatever their size.
+"""
 
 
 class Source:
@@ -43,6 +47,12 @@ class Source:
     def end_of_numbers(self, some: str) -> None:
         """The same, of an array that is nothing but so many numbers."""
         self._end_of(f"{some} // {_NUMBERS_PER_ELEMENT}")
+
+    def end_of_copy(self, kind: str, size: str) -> None:
+        """The same, of a string or bytes, as the elements that a long one is worth."""
+        per_element = BYTES_PER_ELEMENT[kind]
+        with self.block(f"if {size} > {per_element}:"):
+            self._end_of(f"{size} // {per_element}")
 
     def _end_of(self, elements: int | str) -> None:
         self.line(f"turn += {elements}")

@@ -4,7 +4,7 @@ from collections.abc import Generator
 from typing import Any, TypeVar
 
 import pytest
-from tests.unit.protocol.samples import CASES, name_of, sample
+from tests.unit.protocol.samples import CASES, VALUES, name_of, sample
 
 from kafkaesque.errors import DecodeError
 from kafkaesque.protocol.codec import (
@@ -15,6 +15,7 @@ from kafkaesque.protocol.codec import (
     taken_apart,
 )
 from kafkaesque.protocol.messages.api_versions import ApiVersionsRequest
+from kafkaesque.protocol.messages.describe_groups import DescribeGroupsRequest
 from kafkaesque.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from kafkaesque.protocol.messages.heartbeat import HeartbeatRequest
 from kafkaesque.protocol.messages.list_partition_reassignments import (
@@ -26,11 +27,23 @@ from kafkaesque.protocol.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from kafkaesque.protocol.source import ELEMENTS_IN_A_STEP, NUMBERS_IN_A_STEP
+from kafkaesque.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+from kafkaesque.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from kafkaesque.protocol.source import (
+    BYTES_PER_ELEMENT,
+    ELEMENTS_IN_A_STEP,
+    NUMBERS_IN_A_STEP,
+)
 
 T = TypeVar("T")
 
 PLENTY = 1_000_000
+TEXT = "\U0001f600" + "x" * (ELEMENTS_IN_A_STEP // 4 * BYTES_PER_ELEMENT["string"] - 4)
+"""Four of them are a step. For its one emoji Python has four bytes for each of its characters."""
 
 
 def taken(steps: Generator[None, None, T]) -> tuple[int, T]:
@@ -86,6 +99,52 @@ def test_a_message_without_arrays_takes_one_step() -> None:
     assert taken(encode_in_steps(request, 4))[0] == 0
 
 
+@pytest.mark.parametrize("version", [0, 5])
+def test_long_texts_count_for_more_than_one_element(version: int) -> None:
+    request = DescribeGroupsRequest(groups=[TEXT] * 40)
+    data = encoded(request, version)
+    steps = decode_in_steps(DescribeGroupsRequest, version, data, 0, len(request.groups))
+    assert taken(steps) == (10, request)
+    pauses, chunks = taken(encode_in_steps(request, version))
+    assert (pauses, b"".join(map(bytes, chunks))) == (10, data)
+
+
+@pytest.mark.parametrize("version", [0, 5])
+def test_short_texts_do_not(version: int) -> None:
+    request = DescribeGroupsRequest(groups=["x" * 500] * (ELEMENTS_IN_A_STEP - 1))
+    data = encoded(request, version)
+    steps = decode_in_steps(DescribeGroupsRequest, version, data, 0, PLENTY)
+    assert taken(steps) == (0, request)
+    assert taken(encode_in_steps(request, version))[0] == 0
+
+
+def test_long_texts_outside_arrays_count_too() -> None:
+    request = SyncGroupRequest(
+        group_id=TEXT, member_id=TEXT, group_instance_id=TEXT, protocol_type=TEXT
+    )
+    data = encoded(request, 5)
+    assert taken(decode_in_steps(SyncGroupRequest, 5, data, 0, PLENTY)) == (1, request)
+    assert taken(encode_in_steps(request, 5))[0] == 1
+
+
+@pytest.mark.parametrize("version", [3, 5])
+def test_bytes_that_are_copied_count_for_their_size(version: int) -> None:
+    step = bytes(ELEMENTS_IN_A_STEP * BYTES_PER_ELEMENT["bytes"])
+    request = SyncGroupRequest(assignments=[SyncGroupRequestAssignment(assignment=step)] * 3)
+    data = encoded(request, version)
+    assert taken(decode_in_steps(SyncGroupRequest, version, data, 0, PLENTY)) == (3, request)
+    assert taken(encode_in_steps(request, version))[0] == 3
+
+
+@pytest.mark.parametrize("version", [3, 9])
+def test_records_are_one_element_whatever_their_size(version: int) -> None:
+    written = PartitionProduceData(records=bytes(1 << 20))
+    request = ProduceRequest(topic_data=[TopicProduceData(name="t", partition_data=[written])])
+    data = encoded(request, version)
+    assert taken(decode_in_steps(ProduceRequest, version, data, 0, PLENTY)) == (0, request)
+    assert taken(encode_in_steps(request, version))[0] == 0
+
+
 def test_more_elements_than_are_allowed_are_refused_before_they_are_made() -> None:
     data = encoded(fetch(1000), 11)
     assert taken(decode_in_steps(FetchRequest, 11, data, 0, 1001))[1] == fetch(1000)
@@ -123,6 +182,18 @@ def test_what_others_hold_too_is_not_taken_apart() -> None:
 
 @pytest.mark.parametrize(("cls", "version"), CASES, ids=name_of)
 def test_every_message_is_the_same_in_steps(cls: type[Any], version: int) -> None:
+    message = sample(cls, version)
+    data = encoded(message, version)
+    assert b"".join(map(bytes, taken(encode_in_steps(message, version))[1])) == data
+    assert taken(decode_in_steps(cls, version, data, 0, PLENTY))[1] == decode(cls, version, data)
+
+
+@pytest.mark.parametrize(("cls", "version"), CASES, ids=name_of)
+def test_every_message_is_the_same_in_steps_with_long_texts(
+    cls: type[Any], version: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(VALUES, "string", TEXT)
+    monkeypatch.setitem(VALUES, "bytes", bytes(BYTES_PER_ELEMENT["bytes"] * ELEMENTS_IN_A_STEP))
     message = sample(cls, version)
     data = encoded(message, version)
     assert b"".join(map(bytes, taken(encode_in_steps(message, version))[1])) == data
