@@ -7,18 +7,19 @@ is in the log is in memory too, and new ones wait for it.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import partial
+from itertools import chain, islice
 from random import randrange
 from uuid import UUID
 
 from kafkaesque.broker.config import NODE_ID, Config
 from kafkaesque.broker.partition import LEADER_EPOCH, Partition
 from kafkaesque.broker.state_log import Entry, StateLog
-from kafkaesque.broker.topics import Apply, Change, Topic, Topics
+from kafkaesque.broker.topics import Apply, Change, InSteps, Topic, Topics
 from kafkaesque.protocol.messages.internal import (
     ConfigRecord,
     MetadataRecord,
@@ -36,6 +37,8 @@ _FIRST_BLOCKS = 1 << 40
 """A log without producer ids begins anywhere among these. A producer that outlives a broker whose
 data is gone must not meet its own id again in another's hands: batches would pass for duplicates.
 """
+
+_RECORDS_IN_A_STEP = 128
 
 
 class Resource(IntEnum):
@@ -167,12 +170,17 @@ class Metadata:
             topic = Topic(name, topic_id, overrides, self._config.topic(overrides))
             self._topics.add(topic, image.partitions.get(topic_id, 0))
 
-    async def topic_created(self, topic: Topic, partitions: int, apply: Apply) -> None:
-        records = [*_topic_records(topic), *_partition_records(topic, 0, partitions)]
-        await self._change(records, apply)
+    async def topic_created(
+        self, topic: Topic, partitions: int, apply: Apply, run: InSteps
+    ) -> None:
+        records = chain(_topic_records(topic), _partition_records(topic, 0, partitions))
+        await self._append(await run(_entries_in_steps(records)), apply)
 
-    async def topic_grown(self, topic: Topic, first: int, count: int, apply: Apply) -> None:
-        await self._change(_partition_records(topic, first, count), apply)
+    async def topic_grown(
+        self, topic: Topic, first: int, count: int, apply: Apply, run: InSteps
+    ) -> None:
+        records = _partition_records(topic, first, count)
+        await self._append(await run(_entries_in_steps(records)), apply)
 
     async def topic_deleted(self, topic: Topic, apply: Apply) -> None:
         await self._change([RemoveTopicRecord(topic_id=topic.id)], apply)
@@ -235,13 +243,25 @@ class Metadata:
 
     async def _change(self, records: list[MetadataRecord], apply: Apply) -> None:
         """Append a change, and let it take effect when it is durable."""
+        await self._append(_entries(records), apply)
+
+    async def _append(self, entries: list[Entry], apply: Apply) -> None:
         async with self._gate.passed():
-            await self._log.append(_entries(records))
+            await self._log.append(entries)
             apply()
 
 
-def _entries(records: list[MetadataRecord]) -> list[Entry]:
+def _entries(records: Iterable[MetadataRecord]) -> list[Entry]:
     return [(None, encode_metadata_record(record)) for record in records]
+
+
+def _entries_in_steps(records: Iterator[MetadataRecord]) -> Generator[None, None, list[Entry]]:
+    """Of a topic, which may have thousands of partitions."""
+    entries = _entries(islice(records, _RECORDS_IN_A_STEP))
+    while more := _entries(islice(records, _RECORDS_IN_A_STEP)):
+        yield
+        entries += more
+    return entries
 
 
 def _topic_records(topic: Topic) -> list[MetadataRecord]:
@@ -249,9 +269,9 @@ def _topic_records(topic: Topic) -> list[MetadataRecord]:
     return [TopicRecord(name=topic.name, topic_id=topic.id), *configs]
 
 
-def _partition_records(topic: Topic, first: int, count: int) -> list[MetadataRecord]:
-    return [
-        PartitionRecord(
+def _partition_records(topic: Topic, first: int, count: int) -> Iterator[MetadataRecord]:
+    for index in range(first, first + count):
+        yield PartitionRecord(
             partition_id=index,
             topic_id=topic.id,
             replicas=[NODE_ID],
@@ -260,8 +280,6 @@ def _partition_records(topic: Topic, first: int, count: int) -> list[MetadataRec
             leader_epoch=LEADER_EPOCH,
             directories=[ZERO_UUID],
         )
-        for index in range(first, first + count)
-    ]
 
 
 def _config_records(

@@ -14,6 +14,7 @@ from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
+    Generator,
     Iterable,
     Iterator,
     Mapping,
@@ -22,7 +23,7 @@ from collections.abc import (
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 from uuid import UUID, uuid4
 
 from kafkaesque.broker.config import Config, TopicConfig
@@ -32,6 +33,8 @@ from kafkaesque.broker.storage import Storage
 from kafkaesque.broker.upkeep import Upkeep
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.types import TopicPartition
+
+T = TypeVar("T")
 
 METADATA_TOPIC = "__cluster_metadata"
 OFFSETS_TOPIC = "__consumer_offsets"
@@ -48,8 +51,6 @@ logger = logging.getLogger(__name__)
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _MAX_PARTITIONS = 10_000
-_OPENED_PER_TURN = 16
-"""Each makes a directory and files: others are heard in between."""
 _FINISHED_AT_ONCE = 4
 
 
@@ -101,11 +102,32 @@ class _Leaving:
     partitions: Sequence[Partition] = ()
 
 
+class InSteps(Protocol):
+    """How others are let in between the steps of a long change: `Slices.run`, or `in_turns`."""
+
+    def __call__(self, steps: Generator[None, None, T], /) -> Awaitable[T]: ...
+
+
+async def in_turns(steps: Generator[None, None, T], /) -> T:
+    """A step in each turn of the loop."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        await asyncio.sleep(0)
+
+
 class Journal(Protocol):
     """Where changes to topics are made durable, and then take effect: metadata.py."""
 
-    async def topic_created(self, topic: Topic, partitions: int, apply: Apply) -> None: ...
-    async def topic_grown(self, topic: Topic, first: int, count: int, apply: Apply) -> None: ...
+    async def topic_created(
+        self, topic: Topic, partitions: int, apply: Apply, run: InSteps
+    ) -> None: ...
+    async def topic_grown(
+        self, topic: Topic, first: int, count: int, apply: Apply, run: InSteps
+    ) -> None: ...
     async def topic_deleted(self, topic: Topic, apply: Apply) -> None: ...
     async def topic_configured(
         self, topic: Topic, changes: Mapping[str, str | None], apply: Apply
@@ -124,6 +146,8 @@ class Topics:
         # `a.b` and `a_b` under `a_b`: they collide.
         self._by_plain_name: dict[str, set[str]] = {}
         self._creating: set[str] = set()
+        self._opening: set[asyncio.Future[None]] = set()
+        self._is_ending = False
         self.partition_total = 0
         self._leaving: dict[str, _Leaving] = {}
         self._finishing: set[str] = set()
@@ -201,35 +225,36 @@ class Topics:
             )
             raise KafkaError(ErrorCode.INVALID_PARTITIONS, message)
 
-    async def create(self, new: NewTopic) -> Topic:
+    async def create(self, new: NewTopic, run: InSteps = in_turns) -> Topic:
         """Create a topic; returns when it is durable and open."""
-        return await self._create(new.name, self.partition_count(new), self.check(new))
+        return await self._create(new.name, self.partition_count(new), self.check(new), run)
 
     async def create_internal(self, name: str, overrides: dict[str, str]) -> Topic:
         """Create one of the broker's own topics: a single partition orders all of its state."""
-        return await self._create(name, 1, overrides)
+        return await self._create(name, 1, overrides, in_turns)
 
-    async def _create(self, name: str, count: int, overrides: dict[str, str]) -> Topic:
+    async def _create(
+        self, name: str, count: int, overrides: dict[str, str], run: InSteps
+    ) -> Topic:
         topic = Topic(name, uuid4(), overrides, self.effective(name, overrides))
         self._creating.add(name)
         try:
-            async with self._opened(topic, count) as partitions:
-                await self.journal.topic_created(
-                    topic, count, partial(self._show, topic, partitions)
-                )
+            async with self._opened(topic, count, run) as partitions:
+                show = partial(self._show, topic, partitions)
+                await self.journal.topic_created(topic, count, show, run)
         finally:
             self._creating.discard(name)
         return topic
 
-    async def grow(self, topic: Topic, count: int) -> None:
+    async def grow(self, topic: Topic, count: int, run: InSteps = in_turns) -> None:
         async with self._changed(topic):
             have = len(topic.partitions)
             if count <= have:
                 message = f"{topic.name} has {have} partitions already; {count} is not more"
                 raise KafkaError(ErrorCode.INVALID_PARTITIONS, message)
-            async with self._opened(topic, count) as partitions:
+            async with self._opened(topic, count, run) as partitions:
                 show = partial(self._show, topic, partitions)
-                await self.journal.topic_grown(topic, have, count - have, show)
+                await self.journal.topic_grown(topic, have, count - have, show, run)
 
     async def delete(self, topic: Topic) -> None:
         """Delete a topic, its files, and what groups have committed for it; returns when that is
@@ -270,8 +295,11 @@ class Topics:
         await self._upkeep.run(left, self._try_to_finish)
 
     async def ended(self) -> None:
-        """No deletion is under way any more."""
+        """No deletion is under way any more, and no creation: what is half made is given up."""
+        self._is_ending = True
         await self._upkeep.ended()
+        if self._opening:
+            await asyncio.wait(self._opening)
 
     async def _try_to_finish(self, name: str) -> None:
         # While it waited for its turn, somebody else may have.
@@ -321,7 +349,9 @@ class Topics:
         self._show(topic, [restore(name, topic.id, topic.config) for name in missing])
 
     @asynccontextmanager
-    async def _opened(self, topic: Topic, count: int) -> AsyncIterator[list[Partition]]:
+    async def _opened(
+        self, topic: Topic, count: int, run: InSteps
+    ) -> AsyncIterator[list[Partition]]:
         """New partitions, opened before they are journalled: what the journal names is there.
 
         If they cannot all be, or if the journal refuses them, nothing of them is left.
@@ -330,18 +360,30 @@ class Topics:
         missing = topic.missing(count)
         self._storage.check_room(len(missing))
         self.partition_total += len(missing)
+        ended = asyncio.get_running_loop().create_future()
+        self._opening.add(ended)
         try:
             await self._storage.forget(missing)
-            for name in missing:
-                partition = self._storage.open(name, topic.id, topic.config)
-                partitions.append(partition)
-                if len(partitions) % _OPENED_PER_TURN == 0:
-                    await asyncio.sleep(0)
+            await run(self._open(topic, missing, partitions))
             yield partitions
         except BaseException:
             self.partition_total -= len(missing)
             await self._discard(partitions)
             raise
+        finally:
+            self._opening.discard(ended)
+            ended.set_result(None)
+
+    def _open(
+        self, topic: Topic, missing: Iterable[TopicPartition], opened: list[Partition]
+    ) -> Generator[None, None, None]:
+        """One by one: a directory and its files take milliseconds where many were made lately."""
+        for name in missing:
+            if opened:
+                yield
+                if self._is_ending:
+                    raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, "the broker is stopping")
+            opened.append(self._storage.open(name, topic.id, topic.config))
 
     async def _discard(self, partitions: list[Partition]) -> None:
         """Remove partitions that nobody has seen. What is left, a namesake finds and removes."""

@@ -1,7 +1,10 @@
 """Changes of topics, and what comes between one and its end: another, a stop, a failing disk."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from itertools import count, pairwise
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import pytest
 from tests.held_disk import settled
@@ -9,14 +12,30 @@ from tests.unit.broker.broker_rig import BrokerRig, run
 from tests.unit.testing.surroundings import context
 
 from kafkaesque.broker import state_log, upkeep
+from kafkaesque.broker.apis.create_partitions import create_partitions
+from kafkaesque.broker.apis.create_topics import create_topics
+from kafkaesque.broker.apis.delete_topics import delete_topics
 from kafkaesque.broker.apis.metadata import metadata
+from kafkaesque.broker.slices import Slices
 from kafkaesque.broker.topics import OFFSETS_TOPIC, NewTopic
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.groups.offsets import CommittedOffset
+from kafkaesque.protocol.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
+from kafkaesque.protocol.messages.create_topics import (
+    CreatableTopic,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from kafkaesque.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kafkaesque.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kafkaesque.types import TopicPartition
 
 ORDERS = TopicPartition("orders", 0)
+MANY = 40
+Request: TypeAlias = Callable[[BrokerRig], Awaitable[Any]]
 
 
 def _committed(rig: BrokerRig) -> CommittedOffset | None:
@@ -302,5 +321,150 @@ def test_names_that_collide_are_refused_while_the_first_is_being_made(tmp_path: 
             await rig.topic("a_b")
         assert refused.value.code is ErrorCode.INVALID_TOPIC_EXCEPTION
         await first
+
+    run(tmp_path, work)
+
+
+async def _create_many(rig: BrokerRig) -> CreateTopicsResponse:
+    wanted = CreatableTopic(name="orders", num_partitions=MANY, replication_factor=1)
+    return await create_topics(context(rig.broker, 19, 7), CreateTopicsRequest(topics=[wanted]))
+
+
+async def _grow_to_many(rig: BrokerRig) -> None:
+    await rig.topic("orders", 1)
+    wanted = CreatePartitionsTopic(name="orders", count=MANY, assignments=None)
+    request = CreatePartitionsRequest(topics=[wanted])
+    await create_partitions(context(rig.broker, 37, 3), request)
+
+
+async def _ask_for_many(rig: BrokerRig) -> None:
+    """Its creation is automatic."""
+    wanted = MetadataRequest(topics=[MetadataRequestTopic(name="orders")])
+    await metadata(context(rig.broker, 3, 9), wanted)
+
+
+class _Openings:
+    """In which turn of the loop each partition is opened. With each of them a slice is over."""
+
+    def __init__(self, rig: BrokerRig, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.turns: list[int] = []
+        self.in_slices: list[bool] = []
+        self._turn = 0
+        self._broker = rig.broker
+        self._open = rig.broker.storage.open
+        monkeypatch.setattr(rig.broker.storage, "open", self._noted)
+        seconds = count()
+        rig.broker.slices = Slices(lambda: float(next(seconds)))
+
+    def _noted(self, *partition: Any) -> Any:
+        self.turns.append(self._turn)
+        self.in_slices.append(self._broker.slices.is_busy)
+        return self._open(*partition)
+
+    async def count_turns(self) -> None:
+        while True:
+            await asyncio.sleep(0)
+            self._turn += 1
+
+    async def until(self, partitions: int) -> None:
+        async with asyncio.timeout(60):
+            while len(self.turns) < partitions:
+                await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize(
+    ("request_many", "in_slices"),
+    [(_create_many, True), (_grow_to_many, True), (_ask_for_many, False)],
+)
+def test_others_are_heard_between_the_partitions_of_a_topic(
+    request_many: Request, in_slices: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        openings = _Openings(rig, monkeypatch)
+        counting = asyncio.ensure_future(openings.count_turns())
+        await request_many(rig)
+        counting.cancel()
+        assert len(rig.broker.topics.named("orders").partitions) == MANY
+        assert all(before < after for before, after in pairwise(openings.turns[1:]))
+        assert set(openings.in_slices[1:]) == {in_slices}
+        broker = await rig.reopen()
+        assert len(broker.topics.named("orders").partitions) == MANY
+
+    run(tmp_path, work, num_partitions=str(MANY))
+
+
+def test_a_topic_half_of_whose_partitions_are_made_is_nobodys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        openings = _Openings(rig, monkeypatch)
+        creation = asyncio.ensure_future(_create_many(rig))
+        await openings.until(MANY // 2)
+        assert "orders" not in rig.broker.topics
+        second = await _create_many(rig)
+        assert second.topics[0].error_code == ErrorCode.TOPIC_ALREADY_EXISTS
+        doomed = DeleteTopicsRequest(topics=[DeleteTopicState(name="orders")])
+        deleted = await delete_topics(context(rig.broker, 20, 6), doomed)
+        assert deleted.responses[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert len(openings.turns) < MANY
+        assert (await creation).topics[0].error_code == ErrorCode.NONE
+
+    run(tmp_path, work)
+
+
+def test_a_topic_that_is_deleted_while_it_grows_has_grown_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        openings = _Openings(rig, monkeypatch)
+        growth = asyncio.ensure_future(_grow_to_many(rig))
+        await openings.until(MANY // 2)
+        topic = rig.broker.topics.named("orders")
+        deletion = asyncio.ensure_future(rig.broker.delete_topic(topic))
+        await asyncio.gather(growth, deletion)
+        assert len(openings.turns) == MANY
+        assert not list(rig.data_dir.glob("orders-*"))
+        assert rig.broker.topics.partition_total == 1
+
+    run(tmp_path, work)
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_a_creation_that_ends_half_way_leaves_nothing(
+    is_cancelled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        before = rig.broker.topics.partition_total
+        openings = _Openings(rig, monkeypatch)
+        creation = asyncio.ensure_future(_create_many(rig))
+        await openings.until(MANY // 2)
+        if is_cancelled:
+            creation.cancel()
+        else:
+            rig.files.broken["open"] = f"orders-{MANY - 1}/"
+            answer = await creation
+            assert answer.topics[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
+        await asyncio.wait([creation])
+        assert not list(rig.data_dir.glob("orders-*"))
+        assert rig.broker.topics.partition_total == before
+        rig.files.broken.clear()
+        assert (await _create_many(rig)).topics[0].error_code == ErrorCode.NONE
+
+    run(tmp_path, work)
+
+
+def test_a_broker_that_stops_gives_up_what_it_has_half_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        openings = _Openings(rig, monkeypatch)
+        creation = asyncio.ensure_future(_create_many(rig))
+        await openings.until(MANY // 2)
+        broker = await rig.reopen()
+        assert creation.done()
+        assert len(openings.turns) < MANY
+        assert "orders" not in broker.topics
+        assert not list(rig.data_dir.glob("orders-*"))
+        assert broker.storage.scanned_bytes == 0
 
     run(tmp_path, work)

@@ -38,7 +38,7 @@ async def _grow(
             message = f"each new partition must be assigned to node {NODE_ID}, the only one"
             raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
         if not validate_only:
-            await ctx.broker.topics.grow(topic, wanted.count)
+            await ctx.broker.topics.grow(topic, wanted.count, ctx.broker.slices.run)
     except KafkaError as error:
         result.error_code, result.error_message = error.code, error.message
     return result

@@ -54,7 +54,7 @@ async def _create(
         return CreatableTopicResult(
             name=wanted.name, error_message=None, num_partitions=partitions, replication_factor=1
         )
-    topic = await topics.create(new)
+    topic = await topics.create(new, ctx.broker.slices.run)
     return CreatableTopicResult(
         name=topic.name,
         topic_id=topic.id,
