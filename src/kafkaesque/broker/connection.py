@@ -24,30 +24,35 @@ our own bug is logged with its traceback.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from inspect import iscoroutinefunction
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from kafkaesque.broker.apis import APIS, Api, Context
 from kafkaesque.broker.apis.api_versions import unsupported_api_versions
 from kafkaesque.broker.config import ANY_ADDRESS
 from kafkaesque.broker.long_requests import Room
 from kafkaesque.broker.partial_frame import PartialFrame, first_bytes
+from kafkaesque.broker.progress import Progress
+from kafkaesque.broker.steps import (
+    ELEMENT_BYTES,
+    Encoding,
+    after_one_step,
+    begin_to_encode,
+    framed,
+    measured,
+)
 from kafkaesque.errors import DecodeError, ErrorCode
-from kafkaesque.protocol.codec import decode, decode_in_steps, encode, encode_in_steps, taken_apart
-from kafkaesque.protocol.frame import response_frame
+from kafkaesque.protocol.codec import decode, decode_in_steps, encode, taken_apart
 from kafkaesque.protocol.header import RequestHeader, decode_request_header
 from kafkaesque.protocol.messages import API_VERSIONS, FETCH, FLEXIBLE_SINCE, MESSAGES, PRODUCE
-from kafkaesque.protocol.source import ELEMENTS_IN_A_STEP
 from kafkaesque.types import Buffer
 
 if TYPE_CHECKING:
     from kafkaesque.broker.broker import Broker
     from kafkaesque.broker.config import Listener
-
-T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -63,18 +68,10 @@ _BYTES_PER_ELEMENT = 16
 _REQUESTS_IN_A_ROW = 8
 MAX_ELEMENTS = 50_000
 """In all arrays of one request: no client comes near it, but one megabyte can."""
-_ELEMENT_BYTES = 400
-"""What one of them takes, decoded and answered. In the request it may be a single byte."""
-_STEP_BYTES = ELEMENTS_IN_A_STEP * _ELEMENT_BYTES
 _TIMES_A_TEXT = 4
 """How much larger a text may be when it is decoded: one emoji, and each of its letters takes four
 bytes. Records are not decoded.
 """
-_PROGRESS_BYTES = 4096
-"""What must come of a frame, or be taken of what is sent, between two looks."""
-_PROGRESS_SHARE = 20
-"""And one part in so many of what waits to be taken: else a little at a time would keep much."""
-
 _CHANGES = frozenset(api.key for api in APIS.values() if iscoroutinefunction(api.handle))
 """An API that is `async def` changes something, or is long. As in Kafka, nothing that comes after
 it on its connection begins before it is answered: the next OffsetFetch sees a commit.
@@ -83,8 +80,6 @@ _HOT = frozenset((PRODUCE, FETCH))
 _AWAITABLE = (asyncio.Future, Awaitable)
 """The usual one first: to ask whether something is an `Awaitable` takes ten times as long."""
 _FETCH_KEY = FETCH.to_bytes(2)
-
-_Encoding: TypeAlias = Generator[None, None, list[Buffer]]
 
 
 class _Place:
@@ -160,11 +155,7 @@ class Connection(asyncio.BufferedProtocol):
         self._is_lost = False
         self._closing = False
         self._finishing = False
-        # What `complaint` goes by.
-        self._begun_frames = 0
-        self._has_waited = False
-        self._written = 0
-        self._seen_before = (0, 0, 0, 0)
+        self._progress = Progress()
 
     @property
     def is_busy(self) -> bool:
@@ -335,12 +326,12 @@ class Connection(asyncio.BufferedProtocol):
         self._pause()
 
     def _pause(self) -> None:
-        self._is_waiting = self._has_waited = True
+        self._is_waiting = self._progress.has_waited = True
         if not self._closing:
             self._transport.pause_reading()
 
     def _begin_frame(self, size: int, received: memoryview) -> None:
-        self._begun_frames += 1
+        self._progress.begun_frames += 1
         self._frame = PartialFrame(size, received)
         self._hold(self._frame.held)
         self._make_room(self._frame)
@@ -422,7 +413,7 @@ class Connection(asyncio.BufferedProtocol):
                 request = decode(message, version, data, position, surplus=True)
             else:
                 steps = decode_in_steps(message, version, data, position, MAX_ELEMENTS)
-                request = _after_one_step(steps)
+                request = after_one_step(steps)
         except DecodeError as error:
             self.refuse(error.message)
             return
@@ -487,10 +478,10 @@ class Connection(asyncio.BufferedProtocol):
         most_elements = min(len(data), MAX_ELEMENTS)
         texts = 0 if api.key == PRODUCE else len(data) * _TIMES_A_TEXT
         place.room = await self._broker.long_requests.enter(
-            most_elements * _ELEMENT_BYTES + texts, most_elements
+            most_elements * ELEMENT_BYTES + texts, most_elements
         )
         steps = decode_in_steps(message, header.api_version, data, position, MAX_ELEMENTS)
-        request, size = await self._broker.slices.run(_measured(steps))
+        request, size = await self._broker.slices.run(measured(steps))
         place.room.resize(size + texts)
         context = place.context = place.context or self._context(api, header, len(data))
         context.room = place.room
@@ -540,11 +531,11 @@ class Connection(asyncio.BufferedProtocol):
             return False  # Nobody gets it any more.
         try:
             if result is None:
-                chunks: list[Buffer] | _Encoding = []
+                chunks: list[Buffer] | Encoding = []
             elif api.key in _HOT and place is not self._change:
-                chunks = _framed(header, encode(result, header.api_version))
+                chunks = framed(header, encode(result, header.api_version))
             else:
-                chunks = _begin_to_encode(header, result)
+                chunks = begin_to_encode(header, result)
         except Exception as error:
             self._broken(place, api, header, error)
             return False
@@ -558,11 +549,9 @@ class Connection(asyncio.BufferedProtocol):
         """With what a handler has answered at once."""
         try:
             if api.key in _HOT:
-                chunks: list[Buffer] | _Encoding = _framed(
-                    header, encode(result, header.api_version)
-                )
+                chunks: list[Buffer] | Encoding = framed(header, encode(result, header.api_version))
             else:
-                chunks = _begin_to_encode(header, result)
+                chunks = begin_to_encode(header, result)
         except Exception as error:
             self._broken(self._new_place(0), api, header, error)
             return
@@ -574,7 +563,7 @@ class Connection(asyncio.BufferedProtocol):
             self._write(chunks)
 
     def _encode_in_slices(
-        self, place: _Place, api: Api, header: RequestHeader, response: Any, steps: _Encoding
+        self, place: _Place, api: Api, header: RequestHeader, response: Any, steps: Encoding
     ) -> None:
         encoding = asyncio.ensure_future(self._broker.slices.run(steps))
         self._encoding.add(encoding)
@@ -588,7 +577,7 @@ class Connection(asyncio.BufferedProtocol):
             if isinstance(error := done.exception(), Exception):
                 self._broken(place, api, header, error)
             else:
-                self._fill(place, _framed(header, done.result()))
+                self._fill(place, framed(header, done.result()))
 
         encoding.add_done_callback(encoded)
 
@@ -628,7 +617,7 @@ class Connection(asyncio.BufferedProtocol):
         else:
             self._transport.writelines(chunks)
         self._traffic.sent_bytes += size
-        self._written += size
+        self._progress.written += size
         if not was_writable:
             # Some of what was there before may have been sent meanwhile.
             self._count_unsent()
@@ -656,31 +645,17 @@ class Connection(asyncio.BufferedProtocol):
             self.close()
             return
         response.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
-        self._fill(place, _framed(header, encode(response, header.api_version)))
+        self._fill(place, framed(header, encode(response, header.api_version)))
 
     def refuse(self, why: str) -> None:
         logger.warning("closing connection from %s: %s", self.peer, why)
         self.close()
 
     def complaint(self) -> str | None:
-        """Why this connection should end, if it should; asked every half minute.
-
-        A frame that has begun must go on. A client that reads nothing may take its time, unless
-        what waits for it is needed by others.
-        """
-        frame, unsent = self._frame, self._transport.get_write_buffer_size()
-        filled, taken = frame.filled if frame else 0, self._written - unsent
-        before = self._seen_before
-        self._seen_before = (self._begun_frames, filled, unsent, taken)
-        has_waited, self._has_waited = self._has_waited, self._is_waiting
-        is_slow = self._begun_frames == before[0] and filled - before[1] < _PROGRESS_BYTES
-        if frame and is_slow and not has_waited:
-            return f"{filled} bytes of a frame of {frame.size} have come, and no more do"
-        least = max(_PROGRESS_BYTES, before[2] // _PROGRESS_SHARE)
-        is_stuck = unsent and before[2] and taken - before[3] < least
-        if is_stuck and (self._closing or self._budget.is_scarce):
-            return f"{unsent} bytes wait to be read by the client"
-        return None
+        """Why this connection should end, if it should; asked every half minute."""
+        unsent = self._transport.get_write_buffer_size()
+        are_needed = self._closing or self._budget.is_scarce
+        return self._progress.complaint(self._frame, unsent, self._is_waiting, are_needed)
 
     def take_no_more(self) -> None:
         """Answer what has been asked, and read nothing more."""
@@ -696,38 +671,3 @@ class Connection(asyncio.BufferedProtocol):
         """Close without waiting for a client that does not read what it is sent."""
         self._closing = True
         self._transport.abort()
-
-
-def _measured(steps: Generator[None, None, T]) -> Generator[None, None, tuple[T, int]]:
-    """The same steps, and how many bytes they come to with what they bring."""
-    size = _STEP_BYTES
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value, size
-        size += _STEP_BYTES
-        yield
-
-
-def _after_one_step(steps: Generator[None, None, Any]) -> Any | None:
-    """What the steps come to, if that is one step; None: it is long."""
-    try:
-        next(steps)
-    except StopIteration as end:
-        return end.value
-    return None
-
-
-def _begin_to_encode(header: RequestHeader, response: Any) -> list[Buffer] | _Encoding:
-    """The whole response, or, if it is long, the steps that are left."""
-    steps = encode_in_steps(response, header.api_version)
-    message = _after_one_step(steps)
-    return steps if message is None else _framed(header, message)
-
-
-def _framed(header: RequestHeader, message: list[Buffer]) -> list[Buffer]:
-    key, version, correlation_id, _ = header
-    # What has_flexible_response_header says, for every response that is sent.
-    flexible = key != API_VERSIONS and version >= FLEXIBLE_SINCE.get(key, version + 1)
-    return response_frame(correlation_id, flexible, message)

@@ -11,7 +11,7 @@ import pytest
 from tests.unit.broker.connections import Client, EndlessTurn, memory_broker
 from tests.wire.requests import batch, create_topic, fetch, produce, produce_answer
 
-from kafkaesque.broker import connection
+from kafkaesque.broker import steps
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.topics import NewTopic
 from kafkaesque.errors import ErrorCode
@@ -411,7 +411,7 @@ def test_an_answer_that_cannot_be_encoded_is_answered_as_an_error(
         raise struct.error
 
     async def scenario(broker: Broker) -> None:
-        monkeypatch.setattr(connection, "encode_in_steps", failing)
+        monkeypatch.setattr(steps, "encode_in_steps", failing)
         client = Client(broker)
         client.send(request_, version)
         await settled()
