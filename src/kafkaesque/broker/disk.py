@@ -16,6 +16,7 @@ partitions. Above: partition.py, storage.py. Below: metrics.py.
 """
 
 import asyncio
+import errno
 import logging
 import shutil
 import threading
@@ -137,9 +138,13 @@ class _Threads:
         self._all_ended: asyncio.Future[None] | None = None
         self._ended: deque[_End] = deque()
         self._is_woken = False
+        self._is_closed = False
 
     def run(self, job: Callable[[], T]) -> asyncio.Future[T]:
         done: asyncio.Future[T] = self._loop.create_future()
+        if self._is_closed:
+            done.set_exception(OSError(errno.ESHUTDOWN, "the broker has stopped"))
+            return done
         self.under_way += 1
         if self.under_way > len(self._threads) < self._most:
             self._start_thread()
@@ -201,6 +206,7 @@ class _Threads:
 
     def close(self, seconds: float | None = None) -> int:
         """How many threads are left after so long; without that, it waits for all."""
+        self._is_closed = True
         for _ in self._threads:
             self._jobs.put(None)
         until = None if seconds is None else monotonic() + seconds

@@ -146,9 +146,11 @@ class Topics:
         # `a.b` and `a_b` under `a_b`: they collide.
         self._by_plain_name: dict[str, set[str]] = {}
         self._creating: set[str] = set()
-        self._opening: set[asyncio.Future[None]] = set()
+        self._changes: set[asyncio.Future[None]] = set()
         self._is_ending = False
         self.partition_total = 0
+        self._unopened = 0
+        """Partitions that are being made, and are no open files yet."""
         self._leaving: dict[str, _Leaving] = {}
         self._finishing: set[str] = set()
         self._upkeep: Upkeep[str] = Upkeep(_FINISHED_AT_ONCE)
@@ -239,7 +241,7 @@ class Topics:
         topic = Topic(name, uuid4(), overrides, self.effective(name, overrides))
         self._creating.add(name)
         try:
-            async with self._opened(topic, count, run) as partitions:
+            async with self._change(), self._opened(topic, count, run) as partitions:
                 show = partial(self._show, topic, partitions)
                 await self.journal.topic_created(topic, count, show, run)
         finally:
@@ -247,11 +249,13 @@ class Topics:
         return topic
 
     async def grow(self, topic: Topic, count: int, run: InSteps = in_turns) -> None:
-        async with self._changed(topic):
+        async with self._change(), self._changed(topic):
             have = len(topic.partitions)
             if count <= have:
                 message = f"{topic.name} has {have} partitions already; {count} is not more"
                 raise KafkaError(ErrorCode.INVALID_PARTITIONS, message)
+            # While it waited for its turn, others may have been made.
+            self.check_partitions(count, have)
             async with self._opened(topic, count, run) as partitions:
                 show = partial(self._show, topic, partitions)
                 await self.journal.topic_grown(topic, have, count - have, show, run)
@@ -263,9 +267,10 @@ class Topics:
         if topic.is_internal:
             message = f"{topic.name} is the broker's own"
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
-        async with self._changed(topic):
-            await self.journal.topic_deleted(topic, partial(self._leave, topic))
-        await self._finish(topic.name)
+        async with self._change():
+            async with self._changed(topic):
+                await self.journal.topic_deleted(topic, partial(self._leave, topic))
+            await self._finish(topic.name)
 
     def _leave(self, topic: Topic) -> None:
         del self._by_id[topic.id.int]
@@ -295,11 +300,29 @@ class Topics:
         await self._upkeep.run(left, self._try_to_finish)
 
     async def ended(self) -> None:
-        """No deletion is under way any more, and no creation: what is half made is given up."""
+        """No change is under way any more, and none begins: a topic that is half made is given
+        up.
+        """
         self._is_ending = True
         await self._upkeep.ended()
-        if self._opening:
-            await asyncio.wait(self._opening)
+        while self._changes:
+            await asyncio.wait(self._changes)
+
+    @asynccontextmanager
+    async def _change(self) -> AsyncIterator[None]:
+        """What the broker must not stop in the midst of."""
+        self._check_not_ending()
+        ended = asyncio.get_running_loop().create_future()
+        self._changes.add(ended)
+        try:
+            yield
+        finally:
+            self._changes.discard(ended)
+            ended.set_result(None)
+
+    def _check_not_ending(self) -> None:
+        if self._is_ending:
+            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, "the broker is stopping")
 
     async def _try_to_finish(self, name: str) -> None:
         # While it waited for its turn, somebody else may have.
@@ -335,7 +358,7 @@ class Topics:
 
     async def configure(self, topic: Topic, change: Change) -> None:
         """Set (or, with None, unset) settings. They take effect when they are durable."""
-        async with self._changed(topic):
+        async with self._change(), self._changed(topic):
             changes = change()
             self.check_configs(topic, changes)
             apply = partial(self._override, topic, changes)
@@ -358,21 +381,18 @@ class Topics:
         """
         partitions: list[Partition] = []
         missing = topic.missing(count)
-        self._storage.check_room(len(missing))
+        self._storage.check_room(len(missing) + self._unopened)
         self.partition_total += len(missing)
-        ended = asyncio.get_running_loop().create_future()
-        self._opening.add(ended)
+        self._unopened += len(missing)
         try:
             await self._storage.forget(missing)
             await run(self._open(topic, missing, partitions))
             yield partitions
         except BaseException:
             self.partition_total -= len(missing)
+            self._unopened -= len(missing) - len(partitions)
             await self._discard(partitions)
             raise
-        finally:
-            self._opening.discard(ended)
-            ended.set_result(None)
 
     def _open(
         self, topic: Topic, missing: Iterable[TopicPartition], opened: list[Partition]
@@ -381,9 +401,9 @@ class Topics:
         for name in missing:
             if opened:
                 yield
-                if self._is_ending:
-                    raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, "the broker is stopping")
+            self._check_not_ending()
             opened.append(self._storage.open(name, topic.id, topic.config))
+            self._unopened -= 1
 
     async def _discard(self, partitions: list[Partition]) -> None:
         """Remove partitions that nobody has seen. What is left, a namesake finds and removes."""

@@ -9,9 +9,10 @@ from typing import Any, TypeAlias
 import pytest
 from tests.held_disk import settled
 from tests.unit.broker.broker_rig import BrokerRig, run
+from tests.unit.broker.brokers import until
 from tests.unit.testing.surroundings import context
 
-from kafkaesque.broker import state_log, upkeep
+from kafkaesque.broker import state_log, storage, upkeep
 from kafkaesque.broker.apis.create_partitions import create_partitions
 from kafkaesque.broker.apis.create_topics import create_topics
 from kafkaesque.broker.apis.delete_topics import delete_topics
@@ -170,16 +171,17 @@ def test_a_deleted_topic_whose_disk_hangs_keeps_no_other_from_being_finished(
             with pytest.raises(KafkaError):
                 await rig.broker.delete_topic(await rig.topic(name))
         rig.files.broken.clear()
-        hung = rig.broker.topics._leaving["hung"].partitions[0]
+        leaving = rig.broker.topics._leaving
+        hung = leaving["hung"].partitions[0]
         async with hung._maintenance:
             await rig.broker.topics.finish_deletions()
             async with asyncio.timeout(60):
-                while "other" in rig.broker.topics._leaving:
-                    await asyncio.sleep(0)
+                await until(lambda: "other" not in leaving)
             await rig.topic("other")
             with pytest.raises(KafkaError):
                 await rig.topic("hung")
-        await rig.broker.topics.ended()
+        async with asyncio.timeout(60):
+            await until(lambda: "hung" not in leaving)
         await rig.topic("hung")
 
     run(tmp_path, work)
@@ -466,5 +468,90 @@ def test_a_broker_that_stops_gives_up_what_it_has_half_made(
         assert "orders" not in broker.topics
         assert not list(rig.data_dir.glob("orders-*"))
         assert broker.storage.scanned_bytes == 0
+
+    run(tmp_path, work)
+
+
+async def _create_each(rig: BrokerRig) -> CreateTopicsResponse:
+    wanted = [
+        CreatableTopic(name=f"orders{number}", num_partitions=1, replication_factor=1)
+        for number in range(MANY)
+    ]
+    return await create_topics(context(rig.broker, 19, 7), CreateTopicsRequest(topics=wanted))
+
+
+def test_a_broker_that_stops_makes_no_more_of_many_topics(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is a creation of its own: the next one must not begin while the disk is being closed."""
+
+    async def work(rig: BrokerRig) -> None:
+        openings = _Openings(rig, monkeypatch)
+        creations = [asyncio.ensure_future(_create_each(rig))]
+        await openings.until(3)
+        broker = await rig.reopen()
+        answer = await creations[0]
+        created = {topic.name for topic in answer.topics if not topic.error_code}
+        assert 0 < len(created) < MANY
+        refused = {topic.error_code for topic in answer.topics} - {0}
+        assert refused == {ErrorCode.BROKER_NOT_AVAILABLE}
+        assert {path.name for path in rig.data_dir.glob("orders*")} == {f"{n}-0" for n in created}
+        assert all(name in broker.topics for name in created)
+
+    run(tmp_path, work)
+
+
+def test_a_broker_does_not_stop_in_the_midst_of_a_deletion(tmp_path: Path) -> None:
+    async def work(rig: BrokerRig) -> None:
+        topics = [await rig.topic(f"orders{number}") for number in range(3)]
+        deletions = [asyncio.ensure_future(rig.broker.delete_topic(topic)) for topic in topics]
+        await asyncio.sleep(0)
+        broker = await rig.reopen()
+        assert all(deletion.done() and not deletion.exception() for deletion in deletions)
+        assert not list(rig.data_dir.glob("orders*"))
+        assert broker.storage.scanned_bytes == 0
+
+    run(tmp_path, work)
+
+
+def test_no_more_partitions_than_may_be_are_made_by_those_that_wait_for_each_other(
+    tmp_path: Path,
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        topic = await rig.topic("orders", 1)
+        topics = rig.broker.topics
+        internal = topics.partition_total - 1
+        growing = [asyncio.ensure_future(topics.grow(topic, count)) for count in (10, 30)]
+        await asyncio.sleep(0)
+        other = await rig.topic("other", 20)
+        await growing[0]
+        with pytest.raises(KafkaError, match="exceed max"):
+            await growing[1]
+        assert len(topic.partitions) + len(other.partitions) == 30
+        assert topics.partition_total == internal + 30
+
+    run(tmp_path, work, max_partitions="42")
+
+
+def test_what_others_are_about_to_open_is_counted_before_a_creation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(rig: BrokerRig) -> None:
+        # The first is half made when the second asks.
+        monkeypatch.setattr(storage, "_FEW_PARTITIONS", 0)
+        left = 30 + storage.SPARE_DESCRIPTORS
+        openings = _Openings(rig, monkeypatch)
+        before = len(openings.turns)
+        monkeypatch.setattr(
+            storage, "descriptors_left", lambda: left - (len(openings.turns) - before)
+        )
+        creation = asyncio.ensure_future(rig.topic("orders", 20))
+        await openings.until(before + 5)
+        with pytest.raises(KafkaError) as refused:
+            await rig.topic("other", 11)
+        assert refused.value.code is ErrorCode.INVALID_PARTITIONS
+        await rig.topic("small", 10)
+        assert len((await creation).partitions) == 20
+        assert rig.broker.topics._unopened == 0
 
     run(tmp_path, work)
