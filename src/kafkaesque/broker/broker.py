@@ -60,7 +60,7 @@ _REVIVE_SECONDS = 1.0
 _EXPIRE_SECONDS = 60.0
 _TRANSACTION_SECONDS = 0.5
 _SCRATCH_BYTES = 256 * 1024
-_UNPACKED_AT_ONCE = 2
+_UNPACKED_AT_ONCE, _LITTLE_UNPACKED_AT_ONCE = 2, 16
 _LONG_SEARCHES, _LARGE_SEARCHES = 64, 2
 """By time, at once: each keeps a batch open that comes to 1 MiB, or to 64. They take turns, so who
 has a slot is served; who waits for one, waits until those before it have been through a batch.
@@ -133,6 +133,7 @@ class Broker:
         self.long_searches = asyncio.Semaphore(_LONG_SEARCHES)
         self.large_searches = asyncio.Semaphore(_LARGE_SEARCHES)
         self.unpacking = asyncio.Semaphore(_UNPACKED_AT_ONCE)
+        self.unpacking_little = asyncio.Semaphore(_LITTLE_UNPACKED_AT_ONCE)
         self.traffic = Traffic()
         self.metadata: Metadata
         self.coordinator: Coordinator

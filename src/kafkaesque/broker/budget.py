@@ -35,7 +35,7 @@ class Budget:
         "_is_woken",
         "_loop",
         "limit",
-        "unsent",
+        "unread",
         "used",
         "used_by_long",
         "waiting",
@@ -46,8 +46,8 @@ class Budget:
         self.used = 0
         self.used_by_long = 0
         """What of it long requests hold."""
-        self.unsent = 0
-        """What of it are answers that wait to be sent, or to be read."""
+        self.unread = 0
+        """What of it are answers of long requests that wait to be read by their clients."""
         self.waiting: OrderedDict[Holder, int] = OrderedDict()
         self._favoured: Holder | None = None
         self._is_woken = False

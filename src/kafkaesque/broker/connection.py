@@ -88,14 +88,19 @@ class _Place:
     answer is behind if there are others to be sent before it.
     """
 
-    __slots__ = ("chunks", "context", "is_behind", "room", "size")
+    __slots__ = ("chunks", "context", "is_behind", "is_long", "room", "size")
 
     def __init__(self, size: int = 0, context: Context | None = None) -> None:
         self.chunks: list[Buffer] | None = None
         self.context = context
         self.is_behind = False
+        self.is_long = False
         self.room: Room | None = None
         self.size = size
+
+    @property
+    def has_room(self) -> bool:
+        return self.room is not None or (self.context is not None and self.context.room is not None)
 
     def give_back(self) -> None:
         """All that its request holds beside its bytes."""
@@ -141,10 +146,11 @@ class Connection(asyncio.BufferedProtocol):
         self._under_way: dict[asyncio.Future[Any], _Place] = {}
         self._encoding: set[asyncio.Future[Any]] = set()
         self._forgetting: set[asyncio.Future[Any]] = set()
-        # Bytes in flight, and of them those that the transport has not sent, and the answers that
-        # wait behind others.
+        # Bytes in flight, and of them those that the transport has not sent. What of them are long
+        # answers, and what of these waits behind others.
         self._held = 0
         self._unsent = 0
+        self._unread = 0
         self._behind = 0
         self._largest_write = 0
         self._is_writable = True
@@ -199,7 +205,7 @@ class Connection(asyncio.BufferedProtocol):
             elif context.waits or not isinstance(work, asyncio.Task):
                 place.size = 0  # It is the answer alone that is waited for.
             left += place.size
-        self._hold_answers(-self._unsent, -self._behind)
+        self._budget.unread -= self._unread + self._behind
         self._hold(left - self._held)
         self._is_lost = True
         self._frame, self._backlog = None, memoryview(b"")
@@ -219,12 +225,16 @@ class Connection(asyncio.BufferedProtocol):
         if size < 0 and budget.waiting:
             budget.wake_soon()
 
-    def _hold_answers(self, unsent: int, behind: int = 0) -> None:
-        """So many bytes more of answers that the client could have, or fewer."""
-        self._unsent += unsent
-        self._behind += behind
-        self._budget.unsent += unsent + behind
-        self._hold(unsent + behind)
+    def _hold_unsent(self, size: int, of_long: int) -> None:
+        """What the transport has, and what of it are answers of long requests."""
+        self._hold(size - self._unsent)
+        self._unsent = size
+        self._budget.unread += of_long - self._unread
+        self._unread = of_long
+
+    def _hold_behind(self, size: int) -> None:
+        self._behind += size
+        self._budget.unread += size
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._scratch if self._frame is None else self._frame.room()
@@ -256,13 +266,13 @@ class Connection(asyncio.BufferedProtocol):
 
     def resume_writing(self) -> None:
         self._is_writable = True
-        self._hold_answers(-self._unsent)
+        self._hold_unsent(0, 0)
         self._catch_up()
 
     def _count_unsent(self) -> None:
         """Of what is sent in part all is kept."""
         kept = max(self._transport.get_write_buffer_size(), self._largest_write)
-        self._hold_answers(kept - self._unsent)
+        self._hold_unsent(kept, min(self._unread, kept))
 
     def _receive(self, data: memoryview) -> None:
         """Take whole frames out of `data` and keep what is left of it for the next read."""
@@ -511,6 +521,8 @@ class Connection(asyncio.BufferedProtocol):
         self, place: _Place, api: Api, header: RequestHeader, answer: asyncio.Future[Any]
     ) -> None:
         del self._under_way[answer]
+        # What fetches may hold is bounded by what is in flight already.
+        place.is_long = api.key != FETCH and place.has_room
         if self._is_lost:
             self._budget.give_back(place.size)
         if not self._is_encoded_later(place, api, header, answer):
@@ -588,10 +600,12 @@ class Connection(asyncio.BufferedProtocol):
         if place is self._change:
             self._change = None
         if self._line and self._line[0] is not place:
-            self._hold(-place.size)
-            place.size = sum(map(len, chunks))
-            place.is_behind = True
-            self._hold_answers(0, place.size)
+            size = sum(map(len, chunks))
+            self._hold(size - place.size)
+            place.size = size
+            if place.is_long:
+                place.is_behind = True
+                self._hold_behind(size)
         self._send()
 
     def _send(self) -> None:
@@ -599,15 +613,14 @@ class Connection(asyncio.BufferedProtocol):
         line = self._line
         while line and line[0].chunks is not None and not self._closing:
             place = line.popleft()
+            self._hold(-place.size)
             if place.is_behind:
-                self._hold_answers(0, -place.size)
-            else:
-                self._hold(-place.size)
+                self._hold_behind(-place.size)
             if place.chunks:
-                self._write(place.chunks)
+                self._write(place.chunks, place.is_long)
         self._catch_up()
 
-    def _write(self, chunks: list[Buffer]) -> None:
+    def _write(self, chunks: list[Buffer], is_long: bool = False) -> None:
         was_writable = self._is_writable
         size = len(chunks[0]) if len(chunks) == 1 else sum(map(len, chunks))
         if was_writable or size > self._largest_write:
@@ -625,6 +638,8 @@ class Connection(asyncio.BufferedProtocol):
             # However little is left of it: have the transport say that writing pauses.
             self._transport.set_write_buffer_limits(high=0, low=0)
             self._transport.set_write_buffer_limits(high=_UNCOUNTED_UNSENT_BYTES, low=0)
+        if is_long and not self._is_writable:
+            self._hold_unsent(self._unsent, min(self._unread + size, self._unsent))
 
     def _unsupported(self, header: RequestHeader) -> None:
         if header.api_key != API_VERSIONS:

@@ -37,7 +37,8 @@ logger = logging.getLogger(__name__)
 _THREADS = 8
 _THREADS_READING = 32
 _MANY_READING = 16
-_THREADS_UNPACKING = 2
+_THREADS_UNPACKING = 4
+"""Two of them at most unpack what is large."""
 _THREADS_ASIDE = 32
 _MANY_ASIDE = 16
 """While so many are taken, `upkeep.py` begins nothing more. With what it began at once, repairs (7)

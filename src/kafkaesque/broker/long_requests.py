@@ -6,8 +6,8 @@ A frame is let in by its size. Decoded, and with its answer, a long one is a hun
 it comes to. One may always be under way, and where those that are do not come to their end (a disk
 hangs), one more each second, until they hold twice the budget. Whatever they hold, the other half
 of it is for those who are not long. What has been answered holds no room, whether or not it is
-read: where clients leave a quarter of the budget unread, only one more each second is let in, and
-none where they leave all of it.
+read: where clients leave a quarter of the budget unread of what long requests have answered, only
+one more each second is let in, and none where they leave all of it.
 
 Who only waits (a long poll, a rebalance, who wants more room) is not under way. A poll holds what
 it holds: where polls come to half of the budget, the oldest are answered as they are. Who wants
@@ -152,12 +152,12 @@ class LongRequests:
             return True
         is_late = self._loop.time() - self._last_entered > _MOST_SECONDS
         # One that alone comes to more than all are to hold must not keep those behind it for ever.
-        is_within = self._held + min(size, limit) <= 2 * limit and self._budget.unsent <= limit
+        is_within = self._held + min(size, limit) <= 2 * limit and self._budget.unread <= limit
         return is_within and (is_late or self._is_next)
 
     @property
     def _is_next(self) -> bool:
-        return not self._under_way and self._budget.unsent <= self._budget.limit // 4
+        return not self._under_way and self._budget.unread <= self._budget.limit // 4
 
 
 class Room:

@@ -13,7 +13,7 @@ Above: batch.py. Below: varint.py.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.records.varint import decode_varint, decode_varlong, encode_varint, encode_varlong
@@ -27,7 +27,7 @@ _NULL = encode_varint(-1)
 _KEYLESS_HEADER = "a header has no key"
 _LEAST_AFTER_KEY = 2
 """The size of a value, and how many headers there are."""
-_HEADERS_IN_A_STEP = 200
+HEADERS_IN_A_STEP: Final = 200
 """A few hundred microseconds."""
 
 
@@ -106,7 +106,7 @@ def check_tail(data: Buffer, at: int, end: int) -> Iterator[None]:
     _, at = _skip_bytes(data, at, end)
     count, at = _header_count(data, at)
     for number in range(count):
-        if number % _HEADERS_IN_A_STEP == _HEADERS_IN_A_STEP - 1:
+        if number % HEADERS_IN_A_STEP == HEADERS_IN_A_STEP - 1:
             yield
         key_size, at = _skip_bytes(data, at, end)
         if key_size < 0:

@@ -33,6 +33,7 @@ from kafkaesque.records.varint import encode_varint
 
 VERSION = 7
 list_offsets: Any = sys.modules["kafkaesque.broker.apis.list_offsets"]
+opened_batches: Any = sys.modules["kafkaesque.broker.apis.opened_batches"]
 FAT_BYTES = 4 << 20
 
 
@@ -332,5 +333,38 @@ def test_many_headers_cost_nothing_where_each_record_needs_a_key() -> None:
         with no_more_allocated_than(2 << 20):
             answer = await Client(broker).call(request, 9)
         assert answer.responses[0].partition_responses[0].error_code == 0
+
+    with_broker(None, story)
+
+
+def test_a_batch_with_more_headers_than_anybody_writes_is_refused_where_they_are_looked_through(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(opened_batches, "_MAX_LOOKED_AT", 10_000)
+
+    async def story(broker: Broker, *_: Any) -> None:
+        for name, policy in (("keys", "compact"), ("plain", "delete")):
+            await broker.topics.create(NewTopic(name, 1, configs={"cleanup.policy": policy}))
+        errors = []
+        for name, headers in (("keys", 9_000), ("keys", 11_000), ("plain", 11_000)):
+            request = produce(name, 0, bytes(batch_of_headers(headers)))
+            answer = await Client(broker).call(request, 9)
+            errors.append(answer.responses[0].partition_responses[0].error_code)
+        assert errors == [0, ErrorCode.INVALID_RECORD, 0]
+
+    with_broker(None, story)
+
+
+def test_what_unpacks_to_little_does_not_wait_for_what_unpacks_to_much() -> None:
+    async def story(broker: Broker, *_: Any) -> None:
+        await broker.topics.create(NewTopic("keys", 1, configs={"cleanup.policy": "compact"}))
+        async with broker.unpacking, broker.unpacking:
+            waiting = Client(broker)
+            waiting.send(produce("keys", 0, bytes(batch_of_headers(600_000))), 9)
+            request = produce("keys", 0, bytes(batch_of_headers(1000)))
+            answer = await Client(broker).call(request, 9)
+            assert answer.responses[0].partition_responses[0].error_code == 0
+            assert not waiting.answers()
+        await until(lambda: broker.topics.named("keys").partition(0).log.end_offset == 2)
 
     with_broker(None, story)

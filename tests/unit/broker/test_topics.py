@@ -21,6 +21,7 @@ from kafkaesque.broker.slices import Slices
 from kafkaesque.broker.topics import OFFSETS_TOPIC, NewTopic
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.groups.offsets import CommittedOffset
+from kafkaesque.log.files import SPARE_DESCRIPTORS
 from kafkaesque.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsTopic,
@@ -539,7 +540,7 @@ def test_what_others_are_about_to_open_is_counted_before_a_creation(
     async def work(rig: BrokerRig) -> None:
         # The first is half made when the second asks.
         monkeypatch.setattr(storage, "_FEW_PARTITIONS", 0)
-        left = 30 + storage.SPARE_DESCRIPTORS
+        left = 30 + SPARE_DESCRIPTORS
         openings = _Openings(rig, monkeypatch)
         before = len(openings.turns)
         monkeypatch.setattr(

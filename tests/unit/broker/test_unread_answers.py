@@ -8,10 +8,12 @@ from typing import Any
 
 from tests.unit.broker.brokers import ShiftedLoop, until
 from tests.unit.broker.connections import Client, memory_broker
+from tests.wire.requests import batch, fetch, produce
 
 from kafkaesque.broker.broker import Broker
 from kafkaesque.broker.budget import Budget
 from kafkaesque.broker.long_requests import LongRequests, Room
+from kafkaesque.broker.topics import NewTopic
 from kafkaesque.protocol.messages.describe_groups import DescribeGroupsRequest
 from kafkaesque.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from kafkaesque.protocol.messages.list_groups import ListGroupsRequest
@@ -29,7 +31,7 @@ def with_long_answers(scenario: Callable[[Broker], Coroutine[Any, Any, None]]) -
         for number in range(ANSWER_BYTES // 30_000):
             broker.coordinator.table.create(f"{number:04}".ljust(30_000, "g"), 0)
         await scenario(broker)
-        await until(lambda: not (broker.budget.used or broker.budget.unsent))
+        await until(lambda: not (broker.budget.used or broker.budget.unread))
         await broker.close()
 
     asyncio.run(main())
@@ -49,8 +51,8 @@ def in_a_loop(
 
 
 def leave_unread(budget: Budget, size: int) -> None:
-    budget.used += size - budget.unsent
-    budget.unsent = size
+    budget.used += size - budget.unread
+    budget.unread = size
 
 
 async def settled() -> None:
@@ -104,11 +106,11 @@ def test_clients_that_do_not_read_are_not_answered_beyond_the_budget() -> None:
         clients = [Client(broker, room=0) for _ in range(30)]
         for client in clients:
             client.send(ListGroupsRequest(), VERSION)
-        await until(lambda: broker.budget.unsent > LIMIT // 4)
+        await until(lambda: broker.budget.unread > LIMIT // 4)
         for _ in range(2000):
             await asyncio.sleep(0)
         kept = sum(client.wire.get_write_buffer_size() for client in clients)
-        assert broker.budget.unsent == kept
+        assert broker.budget.unread == kept
         assert kept <= LIMIT // 4 + 2 * ANSWER_BYTES
         # Who comes now and asks little is answered at once.
         join = JoinGroupRequest(
@@ -124,13 +126,30 @@ def test_clients_that_do_not_read_are_not_answered_beyond_the_budget() -> None:
     with_long_answers(scenario)
 
 
+def test_what_was_fetched_and_is_not_read_holds_up_nobody_who_asks_much() -> None:
+    async def scenario(broker: Broker) -> None:
+        await broker.topics.create(NewTopic("t", 1))
+        await Client(broker).call(produce("t", 0, batch([bytes(900_000)])), 9)
+        readers = [Client(broker, room=0) for _ in range(4)]
+        for reader in readers:
+            reader.send(fetch("t", 0, 0, max_bytes=LIMIT), 11)
+        await until(lambda: broker.budget.used > LIMIT * 3 // 4)
+        assert broker.budget.unread == 0
+        for _ in range(3):
+            await Client(broker).call(ListGroupsRequest(), VERSION)
+        for reader in readers:
+            reader.cut()
+
+    with_long_answers(scenario)
+
+
 def test_of_an_answer_that_is_read_in_part_all_is_kept() -> None:
     async def scenario(broker: Broker) -> None:
         client = Client(broker, room=ANSWER_BYTES - 100_000)
         client.send(ListGroupsRequest(), VERSION)
-        await until(lambda: broker.budget.unsent > 0)
+        await until(lambda: broker.budget.unread > 0)
         assert client.wire.get_write_buffer_size() < 200_000
-        assert broker.budget.unsent > ANSWER_BYTES
+        assert broker.budget.unread > ANSWER_BYTES
         await until(lambda: bool(client.answers()))
 
     with_long_answers(scenario)
@@ -145,7 +164,7 @@ def test_of_a_large_answer_all_is_kept_however_little_is_left_of_it() -> None:
         client.send(ListGroupsRequest(), VERSION)
         await until(lambda: bool(client.wire.sent))
         assert client.wire.get_write_buffer_size() == 10
-        assert broker.budget.unsent == size
+        assert broker.budget.unread == size
         await until(lambda: bool(client.answers()))
 
     with_long_answers(scenario)
@@ -156,15 +175,15 @@ def test_answers_behind_one_that_waits_are_counted_too_and_end_with_their_connec
         client = Client(broker)
         place = client.connection._new_place(0)
         client.send(ListGroupsRequest(), VERSION)
-        await until(lambda: broker.budget.unsent > ANSWER_BYTES)
+        await until(lambda: broker.budget.unread > ANSWER_BYTES)
         assert not client.wire.sent
         client.connection._fill(place, [])
         await until(lambda: bool(client.answers()))
-        assert broker.budget.unsent == 0
+        assert broker.budget.unread == 0
 
         client.connection._new_place(0)
         client.send(ListGroupsRequest(), VERSION)
-        await until(lambda: broker.budget.unsent > ANSWER_BYTES)
+        await until(lambda: broker.budget.unread > ANSWER_BYTES)
         client.cut()
 
     with_long_answers(scenario)
@@ -174,15 +193,15 @@ def test_who_reads_a_little_now_and_then_is_complained_of_when_others_need_the_b
     async def scenario(broker: Broker) -> None:
         client = Client(broker, room=0)
         client.send(ListGroupsRequest(), VERSION)
-        await until(lambda: broker.budget.unsent > 0)
+        await until(lambda: broker.budget.unread > 0)
         complaint = client.connection.complaint
-        leave_unread(broker.budget, broker.budget.unsent + LIMIT)
+        leave_unread(broker.budget, broker.budget.unread + LIMIT)
         assert complaint() is None
         for room, complains in ((5000, True), (ANSWER_BYTES // 10, False)):
             client.wire.room = room
             client.wire.take()
             assert bool(complaint()) is complains
-        leave_unread(broker.budget, broker.budget.unsent - LIMIT)
+        leave_unread(broker.budget, broker.budget.unread - LIMIT)
         client.cut()
 
     with_long_answers(scenario)

@@ -2,8 +2,9 @@
 are packed anew, and a compacted topic takes no record without a key.
 
 Both can take long, and a few kilobytes may unpack to gigabytes. So it is done in a thread, to a
-bound, a few at a time, and records are looked through in slices. Whoever sent such a batch waits
-with all that follows on its connection: so a producer's batches stay in order.
+bound, a few at a time, and records are looked through in slices. What unpacks to no more than a
+megabyte never waits for what unpacks to more. Whoever sent such a batch waits with all that follows
+on its connection: so a producer's batches stay in order.
 Above: produce.py. Below: records/.
 """
 
@@ -13,14 +14,20 @@ from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.config import TopicConfig
 from kafkaesque.broker.partition import KeylessRecordsError, Partition
 from kafkaesque.errors import ErrorCode, KafkaError
-from kafkaesque.records.batch import HEADER_SIZE, checked_heads, payload_view, read_header
+from kafkaesque.records.batch import HEADER_SIZE, BatchHeader, checked_heads, payload_view
 from kafkaesque.records.compression import Codec, TooLargeError
+from kafkaesque.records.record import HEADERS_IN_A_STEP
 from kafkaesque.records.repacking import repacked
 
 _ATTRIBUTES = 22
 _CODEC = 0b111
 _SMALL_BYTES = 32 * 1024
 _ZSTD_FROM = 7
+_LITTLE_BYTES = 1024 * 1024
+_MAX_LOOKED_AT = 1_000_000
+"""Records and headers of one batch, if it is not itself of more bytes: so many are looked through
+in a second, and a few kilobytes can unpack to a hundred times as many.
+"""
 _MAX_KEYLESS = 1000
 """Records that a response names as being without a key: there can be millions."""
 
@@ -46,12 +53,12 @@ async def opened(
 ) -> memoryview:
     """The batch as it is to be appended. Raises KafkaError for one that is not."""
     config = partition.config
-    async with ctx.broker.unpacking:
-        if config.codec is not None and _needs_another_codec(config, version, records):
-            repack = partial(repacked, records, config.codec)
+    if config.codec is not None and _needs_another_codec(config, version, records):
+        repack = partial(repacked, records, config.codec)
+        async with ctx.broker.unpacking:
             records = memoryview(await ctx.broker.disk.run_unpacking(repack))
-        if config.compacted:
-            await _check_keys(ctx, partition, records)
+    if config.compacted:
+        await _check_keys(ctx, partition, records)
     return records
 
 
@@ -68,12 +75,29 @@ async def _check_keys(ctx: Context, partition: Partition, records: memoryview) -
     header = partition.validated(records)
     limit = partition.max_unpacked_bytes
     try:
-        data = await ctx.broker.disk.run_unpacking(partial(payload_view, records, header, limit))
+        async with ctx.broker.unpacking_little:
+            await _look_through(ctx, records, header, min(_LITTLE_BYTES, limit))
+            return
+    except TooLargeError:
+        pass
+    try:
+        async with ctx.broker.unpacking:
+            await _look_through(ctx, records, header, limit)
     except TooLargeError:
         message = f"a batch of {header.size} bytes unpacks to more than {limit}"
         raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, message) from None
-    index, keyless = 0, []
-    async for head in ctx.broker.slices.paced(checked_heads(data, read_header(records))):
+
+
+async def _look_through(ctx: Context, records: memoryview, header: BatchHeader, limit: int) -> None:
+    """Raises TooLargeError if they unpack to more than that."""
+    data = await ctx.broker.disk.run_unpacking(partial(payload_view, records, header, limit))
+    most = max(_MAX_LOOKED_AT, header.size)
+    index, looked_at, keyless = 0, 0, []
+    async for head in ctx.broker.slices.paced(checked_heads(data, header)):
+        looked_at += HEADERS_IN_A_STEP if head is None else 1
+        if looked_at > most:
+            message = f"a batch of {header.size} bytes has more than {most} records and headers"
+            raise KafkaError(ErrorCode.INVALID_RECORD, message)
         if head is None:
             continue
         if not head.has_key:
