@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.simulation.actors.actor import Actor
-from tests.simulation.actors.batches import committed_labels, labels, next_offset
+from tests.simulation.actors.batches import committed_labels, gaps, labels, next_offset
 from tests.simulation.actors.consumer import fetch_request
 from tests.simulation.model.offsets import Commit
 from tests.simulation.model.records import FoundLog, Key
@@ -104,20 +104,24 @@ class Looker(Actor):
                 for partition in topic.partitions:
                     self._check(partition.error_code)
                     key = (topic.topic_id, partition.partition_index)
-                    self._take(found, key, partition, isolation)
+                    self._take(found, key, partition, isolation, positions[key])
                     data = bytes(partition.records or b"")
                     after[key] = next_offset(data, found.logs[key].end)
             positions = {key: at for key, at in after.items() if at < found.logs[key].end}
 
-    def _take(self, found: Found, key: Key, answer: PartitionData, isolation: int) -> None:
+    def _take(
+        self, found: Found, key: Key, answer: PartitionData, isolation: int, position: int
+    ) -> None:
         log = found.logs[key]
         if isolation:
             found.committed.update(
                 label for offset, label in committed_labels(answer) if offset >= log.start
             )
         else:
-            read = labels(bytes(answer.records or b""))
+            data = bytes(answer.records or b"")
+            read = labels(data)
             log.labels.update((offset, label) for offset, label in read if offset >= log.start)
+            log.gaps += gaps(data, position)
 
     async def _commits(self, found: Found, groups: Iterable[str]) -> None:
         wanted = [OffsetFetchRequestGroup(group_id=group, topics=None) for group in groups]

@@ -7,6 +7,7 @@ everything is looked at and held against the model. The first thing that is wron
 import asyncio
 import gc
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from tests.simulation.housekeeping import Patrol, problems_at_rest
 from tests.simulation.look import Found, Looker, RefusedError
 from tests.simulation.loop import NothingWillHappenError, TooLateError, VirtualLoop
 from tests.simulation.model.offsets import Offsets
-from tests.simulation.model.records import Key, Records
+from tests.simulation.model.records import Harm, Key, Records
 from tests.simulation.model.topics import Topics
 from tests.simulation.model.transactions import Transactions
 from tests.simulation.neighbour import Neighbour
@@ -71,7 +72,7 @@ class World:
         self.history = History()
         self.failure: str | None = None
         self.topics = Topics()
-        self.records = Records()
+        self.records = Records(self._has_bad_disk)
         self.offsets = Offsets()
         self.transactions = Transactions()
         self.fetch_sessions: dict[str, FetchSession] = {}
@@ -95,6 +96,10 @@ class World:
         self._patrol: asyncio.Task[None] | None = None
         self._rests = 0
         self._is_over = False
+        self._was_cut = False
+        """Whether the power has gone since the last look."""
+        self._failed: list[str] = []
+        """Files that have met a fault since then, in earlier lives."""
 
     def run(self) -> str | None:
         """The first thing that went wrong, or None."""
@@ -132,6 +137,23 @@ class World:
 
     def acknowledgements(self, place: Key) -> list[tuple[float, int]]:
         return self._acknowledgements.get(place, [])
+
+    def promised(self, place: Key, offset: int, label: int, *, is_flushed: bool = True) -> None:
+        """Acknowledged or seen. With write caching nothing is said of the disk."""
+        if is_flushed and not self.topics.traits(place[0]).is_weak:
+            self.records.promised(place, offset, label)
+        else:
+            self.records.cached(place, offset, label)
+
+    def _has_bad_disk(self, place: Key) -> bool:
+        directory = f"/data/{self.topics.name_of(place[0])}-{place[1]}/"
+        failed = (*self._failed, *_failed(self.files))
+        return any(path.startswith(directory) for path in failed)
+
+    def _harm(self, place: Key) -> Harm:
+        if self._has_bad_disk(place):
+            return Harm.BAD_DISK
+        return Harm.POWER_CUT if self._was_cut else Harm.NONE
 
     def given_producer_id(self, producer_id: int, epoch: int) -> None:
         if (producer_id, epoch) in self._producer_ids:
@@ -187,6 +209,7 @@ class World:
 
     def _crashed(self, kind: str) -> None:
         self.history.note("machine", f"{kind} at file call {self.files.calls}")
+        self._was_cut = self._was_cut or kind == "cut"
         self.network.is_down = True
         self.loop.stop_now()
 
@@ -209,6 +232,7 @@ class World:
         asyncio.set_event_loop(None)
         self.loop.close()
         self._disk_root = self.files.survivor
+        self._failed += _failed(self.files)
         if self.plan.in_memory:
             for books in (self.topics, self.records, self.offsets):
                 books.forget_all()
@@ -357,7 +381,8 @@ class World:
         problems = [*self.records.problems, *self.topics.check(found.topics)]
         for key, log in found.logs.items():
             traits = self.topics.traits(key[0])
-            problems += self.records.check(key, log, traits, self.transactions.may_be_aborted)
+            may_be_aborted = self.transactions.may_be_aborted
+            problems += self.records.check(key, log, traits, may_be_aborted, self._harm(key))
         present = {topic_id for topic_id, _ in found.topics.topics.values()}
         problems += self.offsets.check(found.offsets, present, ending)
         for commit, offset in found.offsets.items():
@@ -383,7 +408,8 @@ class World:
         self.topics.settle(found.topics)
         durable = self._durable_starts()
         for key, log in found.logs.items():
-            self.records.settle(key, log, self.topics.traits(key[0]), durable.get(key, 0))
+            self.records.settle(key, log, durable.get(key, 0), self._harm(key))
+        self._was_cut, self._failed = False, []
         self.offsets.settle(found.offsets, ending)
 
     def _durable_starts(self) -> dict[Key, int]:
@@ -411,6 +437,10 @@ class World:
         self._rests += 1
         # On disk, the last look has to be after a clean stop.
         self._is_over = self.plan.in_memory or self._rests > 1
+
+
+def _failed(files: SimulatedFiles) -> Iterator[str]:
+    return (path for fault, path in files.fired if fault.kind != "slow")
 
 
 def is_of_a_client(path: str) -> bool:

@@ -39,21 +39,23 @@ class Producer(Actor):
             code = self.code(found.error_code)
             self.note(f"{what}: {code.name} at {found.base_offset}")
             self.world.check_storage_error(code, topic, place)
-            if code is ErrorCode.NONE and acks == _ALL:
-                self.acknowledged(place, found.base_offset, labels)
+            if code is ErrorCode.NONE:
+                self.acknowledged(place, found.base_offset, labels, is_flushed=acks == _ALL)
 
     def label(self, place: Key, count: int, key: int, is_tombstone: bool) -> list[int]:
         records = self.world.records
         labels = [records.new_label() for _ in range(count)]
         for label in labels:
-            records.sending(label, Sent(place, b"key%d" % key, is_tombstone))
+            records.sending(label, Sent(place, b"key%d" % key, is_tombstone, self.name))
         return labels
 
-    def acknowledged(self, place: Key, base_offset: int, labels: list[int]) -> None:
-        self.world.acknowledged(place, base_offset + len(labels) - 1)
-        if not self.world.topics.traits(place[0]).is_weak:
-            for number, label in enumerate(labels):
-                self.world.records.promised(place, base_offset + number, label)
+    def acknowledged(
+        self, place: Key, base_offset: int, labels: list[int], *, is_flushed: bool = True
+    ) -> None:
+        if is_flushed:
+            self.world.acknowledged(place, base_offset + len(labels) - 1)
+        for number, label in enumerate(labels):
+            self.world.promised(place, base_offset + number, label, is_flushed=is_flushed)
 
 
 @dataclass(slots=True)
