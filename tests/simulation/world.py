@@ -150,6 +150,11 @@ class World:
         failed = (*self._failed, *_failed(self.files))
         return any(path.startswith(directory) for path in failed)
 
+    def is_there(self, place: Key, offset: int, label: int) -> bool:
+        """A record that was acknowledged: see the model."""
+        traits = self.topics.traits(place[0])
+        return self.records.is_there(place, offset, label, traits, self._harm(place))
+
     def _harm(self, place: Key) -> Harm:
         if self._has_bad_disk(place):
             return Harm.BAD_DISK

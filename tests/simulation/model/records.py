@@ -64,6 +64,8 @@ class _Log:
     cached_end: int = 0
     start: int = 0
     latest_start: int = 0
+    deleted: int = 0
+    """Somebody has asked to delete what is below it."""
 
     def drop_cached(self, offset: int) -> None:
         """From there on, it was lost."""
@@ -80,6 +82,7 @@ class Records:
         self.problems: list[str] = []
         self._has_bad_disk = has_bad_disk
         self._sent: dict[int, Sent] = {}
+        self._anew: set[int] = set()
         self._logs: dict[Key, _Log] = {}
         self._next_label = 1
 
@@ -92,6 +95,14 @@ class Records:
 
     def sending(self, label: int, sent: Sent) -> None:
         self._sent[label] = sent
+
+    def refused(self, label: int) -> None:
+        """It was not appended, and will not be."""
+        del self._sent[label]
+
+    def appended_anew(self, label: int) -> None:
+        """It was sent again when nobody remembered that it had been there."""
+        self._anew.add(label)
 
     def log(self, key: Key) -> _Log:
         return self._logs.setdefault(key, _Log())
@@ -122,9 +133,20 @@ class Records:
         if label not in self._sent or self._sent[label].key != key:
             self.problems.append(f"{name(key)}: nobody sent record {label} at offset {offset}")
 
+    def is_there(self, key: Key, offset: int, label: int, traits: Traits, harm: Harm) -> bool:
+        """Whether what was acknowledged is in the log for certain, and so whoever sent it is
+        remembered: retention and DeleteRecords take producers with their records.
+        """
+        log = self.log(key)
+        if traits.may_expire or offset < log.deleted:
+            return False
+        is_cached = harm is Harm.NONE and log.cached.get(offset) == label
+        return not traits.is_weak or is_cached or log.promised.get(offset) == label
+
     def deleting_before(self, key: Key, offset: int) -> None:
         log = self.log(key)
         log.latest_start = max(log.latest_start, offset)
+        log.deleted = max(log.deleted, offset)
 
     def deleted_before(self, key: Key, offset: int) -> None:
         log = self.log(key)
@@ -174,7 +196,9 @@ class Records:
             if label in there:
                 yield f"{name(key)}: record {label} is there twice: {there[label]} and {offset}"
             there[label] = offset
-            sender = self._sent[label].sender if label in self._sent else ""
+            if label not in self._sent or label in self._anew:
+                continue
+            sender = self._sent[label].sender
             if label < last.get(sender, label):
                 yield f"{name(key)}: {sender} sent record {label} before {last[sender]}"
             last[sender] = label
