@@ -27,6 +27,7 @@ from tests.simulation.history import History
 from tests.simulation.housekeeping import Patrol, problems_at_rest
 from tests.simulation.look import Found, Looker, RefusedError
 from tests.simulation.loop import NothingWillHappenError, TooLateError, VirtualLoop
+from tests.simulation.model.groups import Groups
 from tests.simulation.model.offsets import Offsets
 from tests.simulation.model.records import Harm, Key, Records
 from tests.simulation.model.topics import Topics
@@ -74,6 +75,7 @@ class World:
         self.topics = Topics()
         self.records = Records(self._has_bad_disk)
         self.offsets = Offsets()
+        self.groups = Groups()
         self.transactions = Transactions()
         self.fetch_sessions: dict[str, FetchSession] = {}
         """By owner. Numbers are no secret: anybody may guess them."""
@@ -231,6 +233,7 @@ class World:
             disk.kill(PowerCut())
         self._disks = []
         self.now = self.loop.time()
+        self.groups.life_ends(self.now)
         self.loop.until = self.now + _LONGEST_SECONDS
         for _ in range(_DYING_TURNS):
             self._end_tasks()
@@ -239,7 +242,7 @@ class World:
         self._disk_root = self.files.survivor
         self._failed += _failed(self.files)
         if self.plan.in_memory:
-            for books in (self.topics, self.records, self.offsets):
+            for books in (self.topics, self.records, self.offsets, self.groups):
                 books.forget_all()
 
     def _end_tasks(self) -> None:
@@ -312,6 +315,7 @@ class World:
         while self.loop.time() < deadline:
             self.server = Server(config, self.clock, self.files, new_disk=self._new_disk)
             fired = len(self.files.fired)
+            self.groups.life_begins(self.loop.time())
             try:
                 await self.server.start()
             except StartError as error:
@@ -390,6 +394,7 @@ class World:
             problems += self.records.check(key, log, traits, may_be_aborted, self._harm(key))
         present = {topic_id for topic_id, _ in found.topics.topics.values()}
         problems += self.offsets.check(found.offsets, present, ending)
+        problems += self.groups.check(found.groups, self.loop.time(), at_rest)
         for commit, offset in found.offsets.items():
             self.transactions.committed_by_offsets(commit, offset)
         if at_rest:
