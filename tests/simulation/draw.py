@@ -224,6 +224,12 @@ class _Draw:
 
     def _send_again(self) -> None:
         more = self._more
+        if more.random() < 0.06:
+            last = self._steps[-1].args
+            for _ in range(5):
+                self._then(0.0, "produce_in_sequence", *last[:2], 1, more.randrange(4))
+            for back in more.sample((4, 5, 6), 2):
+                self._then(more.choice((0.0, 2.0)), "produce_again", 0, back, False)
         for _ in range(more.choice((0, 0, 1, 2))):
             wait, back = more.choice((0.0, 0.0, 0.5, 2.0)), more.choice((1, 1, 2, 3, 4, 5, 5, 6))
             self._then(wait, "produce_again", more.randrange(4), back, more.random() < 0.3)

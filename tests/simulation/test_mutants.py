@@ -19,7 +19,7 @@ from kafkaesque.groups.events import StoredMember
 from kafkaesque.groups.member import Member
 from kafkaesque.groups.replay import Replay
 from kafkaesque.log.log import Log
-from kafkaesque.log.producer_state import Appended, last_batch
+from kafkaesque.log.producer_state import BATCH, Appended, last_batch
 from kafkaesque.records.batch import BatchHeader, read_header, stamp
 
 _SEEDS = range(1, 151)
@@ -88,6 +88,10 @@ def _one_batch_of_each_producer_known() -> list[Change]:
     return [Change(producers, "appended_batches", newest)]
 
 
+def _four_batches_of_each_producer_known() -> list[Change]:
+    return [Change(producers, "_OLDER_SIZE", 3 * BATCH.size)]
+
+
 MUTANTS = (
     Cure("groups-forgotten", r"is not in group \S+, which is Dead", _groups_forgotten),
     Cure(
@@ -109,6 +113,11 @@ MUTANTS = (
         "one-batch-known",
         r"again: OUT_OF_ORDER_SEQUENCE_NUMBER",
         _one_batch_of_each_producer_known,
+    ),
+    Cure(
+        "four-batches-known",
+        r"again: OUT_OF_ORDER_SEQUENCE_NUMBER",
+        _four_batches_of_each_producer_known,
     ),
 )
 

@@ -186,12 +186,14 @@ class IdempotentProducer(Producer):
     def _is_there(self, place: Key, batch: Batch) -> bool:
         return self.world.is_there(place, batch.base_offset, batch.labels[0])
 
-    def _known(self, number: int) -> tuple[Key, list[Batch]] | None:
-        """A partition that knows this producer for certain, and what it has acknowledged."""
+    def _known(self, number: int, count: int = 1) -> tuple[Key, list[Batch]] | None:
+        """A partition that knows this producer for certain, and what it has acknowledged: so many
+        batches at least.
+        """
         known = [
             (place, batches)
             for place, batches in self._acknowledged.items()
-            if batches
+            if len(batches) >= count
             and not self._in_doubt.get(place)
             and self.partition(batches[-1].topic, batches[-1].index) == place
             and self._is_there(place, batches[-1])
@@ -200,7 +202,7 @@ class IdempotentProducer(Producer):
 
     async def produce_again(self, number: int, back: int, is_elsewhere: bool) -> None:
         """The batch before the last `back` − 1, to one of the partitions."""
-        known = self._known(number)
+        known = self._known(number, back) or self._known(number)
         if known is None:
             return
         place, batches = known
