@@ -4,7 +4,7 @@ Each seed takes some features and leaves others out (swarm testing): what is rar
 everything is common in a mixture of three things.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
@@ -80,6 +80,11 @@ class _Draw:
         self._features = {name for name in _FEATURES if self._random.random() < share}
         self._seconds = self._random.choice((4.0, 8.0, 14.0))
         self._steps: list[Step] = []
+        self._more = Random(f"more of plan {seed}")
+        self._after: dict[int, list[Step]] = {}
+        """What follows the step of that number. It is drawn from a chance of its own, and the rest
+        of the plan does not depend on it.
+        """
         self._scene = Scene()
         self._crashes: tuple[Crash, ...] = ()
         self._names = [*_NAMES[: self._random.randint(2, 6)]]
@@ -107,11 +112,22 @@ class _Draw:
             in_memory,
             random.random() < 0.015,
             tuple(SETTINGS.items()),
-            tuple(sorted(self._steps, key=lambda step: step.at)),
+            tuple(sorted(self._all_steps(), key=lambda step: step.at)),
             faults,
             self._crashes,
             descriptors,
         )
+
+    def _all_steps(self) -> Iterator[Step]:
+        for number, step in enumerate(self._steps):
+            yield step
+            yield from self._after.get(number, ())
+
+    def _then(self, wait: float, action: str, *args: Any) -> None:
+        """Whoever does the last step does this so long after it."""
+        last = self._steps[-1]
+        after = self._after.setdefault(len(self._steps) - 1, [])
+        after.append(Step(last.at + wait, last.actor, action, args))
 
     def _has(self, feature: str) -> bool:
         return feature in self._features
@@ -203,6 +219,30 @@ class _Draw:
         if self._random.random() < 0.1:
             self._step(actor, "begin")
         self._step(actor, "produce_in_sequence", *place, self._random.randint(1, 3), key)
+        self._send_again()
+        self._send_what_is_refused(place)
+
+    def _send_again(self) -> None:
+        more = self._more
+        if more.random() < 0.06:
+            last = self._steps[-1].args
+            for _ in range(5):
+                self._then(0.0, "produce_in_sequence", *last[:2], 1, more.randrange(4))
+            for back in more.sample((4, 5, 6), 2):
+                self._then(more.choice((0.0, 2.0)), "produce_again", 0, back, False)
+        for _ in range(more.choice((0, 0, 1, 2))):
+            wait, back = more.choice((0.0, 0.0, 0.5, 2.0)), more.choice((1, 1, 2, 3, 4, 5, 5, 6))
+            self._then(wait, "produce_again", more.randrange(4), back, more.random() < 0.3)
+
+    def _send_what_is_refused(self, place: tuple[str, int]) -> None:
+        more = self._more
+        draw, number, wait = more.random(), more.randrange(4), more.choice((0.0, 2.0))
+        if draw < 0.1:
+            self._then(wait, "produce_with_gap", number, more.choice((1, 1, 5, 1000)))
+        elif draw < 0.15:
+            self._then(wait, "raise_epoch")
+            self._then(wait, "produce_in_sequence", *place, 1, number)
+            self._then(wait + more.choice((0.0, 2.0)), "produce_with_old_epoch", number)
 
     def _transact(self) -> None:
         random = self._random
@@ -210,11 +250,16 @@ class _Draw:
         for _ in range(random.randint(1, 2)):
             places = tuple(self._place() for _ in range(random.randint(1, 3)))
             self._step(actor, "send", places, random.randint(1, 2), random.randrange(4), at=at)
+            if self._more.random() < 0.25:
+                again = self._more.choice((1, 1, 2, 4))
+                self._then(0.0, "send_again", self._more.randrange(4), again)
         if random.random() < 0.4:
             self._step(actor, "send_offsets", *self._place(), at=at)
         draw = random.random()
         if draw < 0.85:
             self._step(actor, "end", draw < 0.6, at=at)
+            if self._more.random() < 0.2:
+                self._then(0.0, "send_with_old_epoch")
         elif draw < 0.92:
             self._step(actor, "begin", at=at)
 

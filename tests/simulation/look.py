@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.simulation.actors.actor import Actor
-from tests.simulation.actors.batches import committed_labels, labels, next_offset
+from tests.simulation.actors.batches import committed_labels, gaps, labels, next_offset
 from tests.simulation.actors.consumer import fetch_request
+from tests.simulation.model.groups import FoundGroups
 from tests.simulation.model.offsets import Commit
 from tests.simulation.model.records import FoundLog, Key
 from tests.simulation.model.topics import FoundTopics
@@ -16,8 +17,10 @@ from kafkaesque.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
 )
+from kafkaesque.protocol.messages.describe_groups import DescribeGroupsRequest
 from kafkaesque.protocol.messages.fetch import PartitionData
 from kafkaesque.protocol.messages.init_producer_id import InitProducerIdRequest
+from kafkaesque.protocol.messages.list_groups import ListGroupsRequest
 from kafkaesque.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -54,6 +57,7 @@ class Found:
     committed: set[int] = field(default_factory=set)
     """Labels that a reader of committed records gets."""
     offsets: dict[Commit, int] = field(default_factory=dict)
+    groups: FoundGroups = field(default_factory=FoundGroups)
 
 
 class Looker(Actor):
@@ -71,6 +75,7 @@ class Looker(Actor):
         await self._read(found, 0)
         await self._read(found, 1)
         await self._commits(found, groups)
+        await self._groups(found.groups, groups)
         await self._settings(found)
         await self._new_producer_id()
         return found
@@ -104,20 +109,24 @@ class Looker(Actor):
                 for partition in topic.partitions:
                     self._check(partition.error_code)
                     key = (topic.topic_id, partition.partition_index)
-                    self._take(found, key, partition, isolation)
+                    self._take(found, key, partition, isolation, positions[key])
                     data = bytes(partition.records or b"")
                     after[key] = next_offset(data, found.logs[key].end)
             positions = {key: at for key, at in after.items() if at < found.logs[key].end}
 
-    def _take(self, found: Found, key: Key, answer: PartitionData, isolation: int) -> None:
+    def _take(
+        self, found: Found, key: Key, answer: PartitionData, isolation: int, position: int
+    ) -> None:
         log = found.logs[key]
         if isolation:
             found.committed.update(
                 label for offset, label in committed_labels(answer) if offset >= log.start
             )
         else:
-            read = labels(bytes(answer.records or b""))
+            data = bytes(answer.records or b"")
+            read = labels(data)
             log.labels.update((offset, label) for offset, label in read if offset >= log.start)
+            log.gaps += gaps(data, position)
 
     async def _commits(self, found: Found, groups: Iterable[str]) -> None:
         wanted = [OffsetFetchRequestGroup(group_id=group, topics=None) for group in groups]
@@ -129,6 +138,16 @@ class Looker(Actor):
                     commit = (group.group_id, topic.topic_id, partition.partition_index)
                     if partition.committed_offset >= 0:
                         found.offsets[commit] = partition.committed_offset
+
+    async def _groups(self, found: FoundGroups, groups: Iterable[str]) -> None:
+        listed = await self.ask(ListGroupsRequest(), 5)
+        self._check(listed.error_code)
+        found.listed.update(group.group_id for group in listed.groups)
+        answer = await self.ask(DescribeGroupsRequest(groups=list(groups)), 5)
+        for group in answer.groups:
+            self._check(group.error_code)
+            found.states[group.group_id] = group.group_state
+            found.members[group.group_id] = {member.member_id for member in group.members}
 
     async def _settings(self, found: Found) -> None:
         resources = [

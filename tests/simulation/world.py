@@ -7,6 +7,7 @@ everything is looked at and held against the model. The first thing that is wron
 import asyncio
 import gc
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,9 @@ from tests.simulation.history import History
 from tests.simulation.housekeeping import Patrol, problems_at_rest
 from tests.simulation.look import Found, Looker, RefusedError
 from tests.simulation.loop import NothingWillHappenError, TooLateError, VirtualLoop
+from tests.simulation.model.groups import Groups
 from tests.simulation.model.offsets import Offsets
-from tests.simulation.model.records import Key, Records
+from tests.simulation.model.records import Harm, Key, Records
 from tests.simulation.model.topics import Topics
 from tests.simulation.model.transactions import Transactions
 from tests.simulation.neighbour import Neighbour
@@ -71,8 +73,9 @@ class World:
         self.history = History()
         self.failure: str | None = None
         self.topics = Topics()
-        self.records = Records()
+        self.records = Records(self._has_bad_disk)
         self.offsets = Offsets()
+        self.groups = Groups()
         self.transactions = Transactions()
         self.fetch_sessions: dict[str, FetchSession] = {}
         """By owner. Numbers are no secret: anybody may guess them."""
@@ -95,6 +98,10 @@ class World:
         self._patrol: asyncio.Task[None] | None = None
         self._rests = 0
         self._is_over = False
+        self._was_cut = False
+        """Whether the power has gone since the last look."""
+        self._failed: list[str] = []
+        """Files that have met a fault since then, in earlier lives."""
 
     def run(self) -> str | None:
         """The first thing that went wrong, or None."""
@@ -132,6 +139,28 @@ class World:
 
     def acknowledgements(self, place: Key) -> list[tuple[float, int]]:
         return self._acknowledgements.get(place, [])
+
+    def promised(self, place: Key, offset: int, label: int, *, is_flushed: bool = True) -> None:
+        """Acknowledged or seen. With write caching nothing is said of the disk."""
+        if is_flushed and not self.topics.traits(place[0]).is_weak:
+            self.records.promised(place, offset, label)
+        else:
+            self.records.cached(place, offset, label)
+
+    def _has_bad_disk(self, place: Key) -> bool:
+        directory = f"/data/{self.topics.name_of(place[0])}-{place[1]}/"
+        failed = (*self._failed, *_failed(self.files))
+        return any(path.startswith(directory) for path in failed)
+
+    def is_there(self, place: Key, offset: int, label: int) -> bool:
+        """A record that was acknowledged: see the model."""
+        traits = self.topics.traits(place[0])
+        return self.records.is_there(place, offset, label, traits, self._harm(place))
+
+    def _harm(self, place: Key) -> Harm:
+        if self._has_bad_disk(place):
+            return Harm.BAD_DISK
+        return Harm.POWER_CUT if self._was_cut else Harm.NONE
 
     def given_producer_id(self, producer_id: int, epoch: int) -> None:
         if (producer_id, epoch) in self._producer_ids:
@@ -187,6 +216,7 @@ class World:
 
     def _crashed(self, kind: str) -> None:
         self.history.note("machine", f"{kind} at file call {self.files.calls}")
+        self._was_cut = self._was_cut or kind == "cut"
         self.network.is_down = True
         self.loop.stop_now()
 
@@ -203,14 +233,16 @@ class World:
             disk.kill(PowerCut())
         self._disks = []
         self.now = self.loop.time()
+        self.groups.life_ends(self.now)
         self.loop.until = self.now + _LONGEST_SECONDS
         for _ in range(_DYING_TURNS):
             self._end_tasks()
         asyncio.set_event_loop(None)
         self.loop.close()
         self._disk_root = self.files.survivor
+        self._failed += _failed(self.files)
         if self.plan.in_memory:
-            for books in (self.topics, self.records, self.offsets):
+            for books in (self.topics, self.records, self.offsets, self.groups):
                 books.forget_all()
 
     def _end_tasks(self) -> None:
@@ -283,6 +315,7 @@ class World:
         while self.loop.time() < deadline:
             self.server = Server(config, self.clock, self.files, new_disk=self._new_disk)
             fired = len(self.files.fired)
+            self.groups.life_begins(self.loop.time())
             try:
                 await self.server.start()
             except StartError as error:
@@ -357,9 +390,11 @@ class World:
         problems = [*self.records.problems, *self.topics.check(found.topics)]
         for key, log in found.logs.items():
             traits = self.topics.traits(key[0])
-            problems += self.records.check(key, log, traits, self.transactions.may_be_aborted)
+            may_be_aborted = self.transactions.may_be_aborted
+            problems += self.records.check(key, log, traits, may_be_aborted, self._harm(key))
         present = {topic_id for topic_id, _ in found.topics.topics.values()}
         problems += self.offsets.check(found.offsets, present, ending)
+        problems += self.groups.check(found.groups, self.loop.time(), at_rest)
         for commit, offset in found.offsets.items():
             self.transactions.committed_by_offsets(commit, offset)
         if at_rest:
@@ -383,7 +418,8 @@ class World:
         self.topics.settle(found.topics)
         durable = self._durable_starts()
         for key, log in found.logs.items():
-            self.records.settle(key, log, self.topics.traits(key[0]), durable.get(key, 0))
+            self.records.settle(key, log, durable.get(key, 0), self._harm(key))
+        self._was_cut, self._failed = False, []
         self.offsets.settle(found.offsets, ending)
 
     def _durable_starts(self) -> dict[Key, int]:
@@ -411,6 +447,10 @@ class World:
         self._rests += 1
         # On disk, the last look has to be after a clean stop.
         self._is_over = self.plan.in_memory or self._rests > 1
+
+
+def _failed(files: SimulatedFiles) -> Iterator[str]:
+    return (path for fault, path in files.fired if fault.kind != "slow")
 
 
 def is_of_a_client(path: str) -> bool:

@@ -80,6 +80,14 @@ def committed_labels(answer: PartitionData) -> Iterator[tuple[int, int]]:
                 yield record.offset, _label(record)
 
 
+def gaps(data: bytes, position: int) -> Iterator[int]:
+    """Where the next batch is beyond the offset that follows."""
+    for _, header in batches(data):
+        if header.base_offset > position:
+            yield position
+        position = header.next_offset
+
+
 def next_offset(data: bytes, otherwise: int) -> int:
     for _, header in batches(data):
         otherwise = header.next_offset

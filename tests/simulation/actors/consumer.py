@@ -57,9 +57,10 @@ class Consumer(Actor):
         self._positions[place, isolation] = next_offset(data, position)
         self.note(f"fetch {topic[:9]}-{place[1]} from {position}: {read}")
         is_weak = self.world.topics.traits(place[0]).is_weak
-        for offset, label in read if not is_weak else ():
-            self.world.records.promised(place, offset, label)
-            for problem in self.world.transactions.seen(label) if isolation == _COMMITTED else ():
+        is_committed = isolation == _COMMITTED and not is_weak
+        for offset, label in read:
+            self.world.promised(place, offset, label)
+            for problem in self.world.transactions.seen(label) if is_committed else ():
                 self.world.fail(problem)
 
     async def _seek(self, topic: str, place: Key, isolation: int) -> None:

@@ -3,7 +3,9 @@
 import asyncio
 
 from tests.simulation.actors.actor import PATIENCE_SECONDS, Actor
+from tests.simulation.model.groups import REBALANCE_MS, SESSION_MS
 from tests.simulation.model.records import Key, name
+from tests.simulation.plan import Step
 
 from kafkaesque.errors import ErrorCode
 from kafkaesque.protocol.messages.delete_groups import DeleteGroupsRequest
@@ -26,9 +28,6 @@ from kafkaesque.protocol.messages.offset_delete import (
 )
 from kafkaesque.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
-_SESSION_MS = 3000
-_REBALANCE_MS = 4000
-
 
 class Committer(Actor):
     """A group of its own name that only commits: offsets are labels, so that no two are equal."""
@@ -44,6 +43,7 @@ class Committer(Actor):
         offset = self.world.records.new_label()
         commit = (group, *place)
         self.world.offsets.asked_for(commit, offset)
+        self.world.groups.wanted(group)
         self.note(f"commit {offset} for {name(place)}")
         wanted = OffsetCommitRequestPartition(partition_index=place[1], committed_offset=offset)
         request = OffsetCommitRequest(
@@ -87,6 +87,8 @@ class Committer(Actor):
         answer = await self.ask(DeleteGroupsRequest(groups_names=[self.name]), 2)
         code = self.code(answer.results[0].error_code)
         self.note(f"delete the group: {code.name}")
+        if code is ErrorCode.NONE:
+            self.world.groups.deleted(self.name)
         for commit in commits:
             # No group is left of one that was there: an attempt that was refused has deleted it.
             is_gone = code is ErrorCode.GROUP_ID_NOT_FOUND and self.world.offsets.was_there(commit)
@@ -104,6 +106,13 @@ class Member(Committer):
         self._member_id = ""
         self._generation = -1
 
+    async def live(self, steps: list[Step]) -> None:
+        """Whoever is a member goes on with heartbeats when the broker is back."""
+        at = self.world.loop.time()
+        if self._generation >= 0 and self.world.groups.is_member(self.name, at):
+            steps.insert(0, Step(at, self.name, "beat", (2,)))
+        await super().live(steps)
+
     async def join(self) -> None:
         joined = await self._join()
         if joined is None:
@@ -119,26 +128,42 @@ class Member(Committer):
             protocol_name=joined.protocol_name,
             assignments=[SyncGroupRequestAssignment(member_id=m, assignment=b"") for m in members],
         )
+        sent_at = self.world.loop.time()
         code = self.code((await self.ask(request, 5)).error_code)
         self.note(f"sync of generation {self._generation}: {code.name}")
-        if code is not ErrorCode.NONE:
+        is_named = self._instance is not None
+        if code is ErrorCode.NONE:
+            self.world.groups.synced(self.name, self._group, self._member_id, sent_at, is_named)
+        else:
+            self._answered(code, sent_at)
             self._generation = -1
+
+    def _answered(self, code: ErrorCode, sent_at: float) -> None:
+        """Whoever is in the group is not told otherwise."""
+        now = self.world.loop.time()
+        for problem in self.world.groups.answered(self.name, code, now):
+            self.world.fail(problem)
+        if code is ErrorCode.NONE:
+            self.world.groups.heard(self.name, sent_at)
 
     async def _join(self) -> JoinGroupResponse | None:
         for _ in range(2):
             request = JoinGroupRequest(
                 group_id=self._group,
-                session_timeout_ms=_SESSION_MS,
-                rebalance_timeout_ms=_REBALANCE_MS,
+                session_timeout_ms=SESSION_MS,
+                rebalance_timeout_ms=REBALANCE_MS,
                 member_id=self._member_id,
                 group_instance_id=self._instance,
                 protocol_type="consumer",
                 protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
             )
             self.note("join")
+            self.world.groups.joining(self.name, self._group, self._member_id)
+            sent_at = self.world.loop.time()
             answer: JoinGroupResponse = await self.ask(request, 9, PATIENCE_SECONDS)
             code = self.code(answer.error_code)
             self.note(f"join: {code.name}, generation {answer.generation_id}")
+            self._answered(code, sent_at)
             if code is ErrorCode.NONE:
                 self._member_id = answer.member_id
                 return answer
@@ -157,7 +182,9 @@ class Member(Committer):
                 member_id=self._member_id,
                 group_instance_id=self._instance,
             )
+            sent_at = self.world.loop.time()
             code = self.code((await self.ask(request, 4)).error_code)
+            self._answered(code, sent_at)
             if code is not ErrorCode.NONE:
                 self.note(f"heartbeat: {code.name}")
                 self._generation = -1
@@ -167,11 +194,14 @@ class Member(Committer):
     async def commit_as_member(self, topic: str, index: int) -> None:
         place = self.partition(topic, index)
         if place is not None and self._generation >= 0:
-            await self._commit(self._group, place, self._generation, self._member_id)
+            sent_at = self.world.loop.time()
+            code = await self._commit(self._group, place, self._generation, self._member_id)
+            self._answered(code, sent_at)
 
     async def leave(self) -> None:
         if not self._member_id:
             return
+        self.world.groups.leaving(self.name)
         member = MemberIdentity(member_id=self._member_id, group_instance_id=self._instance)
         answer = await self.ask(LeaveGroupRequest(group_id=self._group, members=[member]), 5)
         self.note(f"leave: {self.code(answer.error_code).name}")

@@ -1,5 +1,6 @@
 """Transactional producers: records in several partitions and offsets of a group, all or nothing."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from tests.simulation.actors.batches import labelled_batch, produce_request
@@ -20,6 +21,15 @@ from kafkaesque.protocol.messages.txn_offset_commit import (
 TIMEOUT_MS = 4000
 
 
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    place: Key
+    producer: tuple[int, int]
+    labels: list[int]
+    data: bytearray
+    base_offset: int
+
+
 class TransactionalProducer(Producer):
     """Owns a transactional id and a group, both of its own name."""
 
@@ -27,6 +37,9 @@ class TransactionalProducer(Producer):
         super().__init__(name, world)  # type: ignore[arg-type]
         self._producer = (-1, -1)
         self._sequences: dict[Key, int] = {}
+        self._sent: list[_Sent] = []
+        """Acknowledged in this epoch."""
+        self._old: list[_Sent] = []
         self._transaction: Transaction | None = None
         self._is_in_doubt = False
         self._number = 0
@@ -57,6 +70,7 @@ class TransactionalProducer(Producer):
         if (producer_id, epoch) != self._producer:
             self._producer = producer_id, epoch
             self._sequences = {}
+            self._old, self._sent = self._sent or self._old, []
 
     async def _current(self) -> Transaction | None:
         if self._producer[0] < 0 or self._is_in_doubt:
@@ -96,8 +110,54 @@ class TransactionalProducer(Producer):
                 self._sequences[place] = self._sequences.get(place, 0) + count
                 transaction.acknowledged.update(sent[place])
                 self.acknowledged(place, found.base_offset, sent[place])
+                batch = _Sent(place, self._producer, sent[place], data[place], found.base_offset)
+                self._sent.append(batch)
             else:
                 self._producer = (-1, -1)
+
+    async def send_again(self, number: int, back: int) -> None:
+        """What was acknowledged in the transaction that is open: it is there, and known."""
+        if self._transaction is None or self._producer[0] < 0 or self._is_in_doubt:
+            return
+        places = list(dict.fromkeys(batch.place for batch in self._sent))
+        if not places:
+            return
+        place = places[number % len(places)]
+        batch = [batch for batch in self._sent if batch.place == place][-back:][0]
+        if self._is_there(batch):
+            code, offset = await self._send_as_it_was(batch)
+            if not self._is_there(batch):
+                for label in batch.labels:
+                    self.world.records.appended_anew(label)
+            elif code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER or (
+                code is ErrorCode.NONE and offset != batch.base_offset
+            ):
+                what = f"{code.name} at {offset}, and it is at {batch.base_offset}"
+                self.world.fail(f"{self.name} sends {batch.labels} again: {what}")
+            if code is not ErrorCode.NONE or offset != batch.base_offset:
+                self._producer = (-1, -1)
+
+    async def send_with_old_epoch(self) -> None:
+        """As one who was fenced, or whose transaction has ended."""
+        if self._old and self._old[-1].producer < self._producer and not self._is_in_doubt:
+            batch = self._old[-1]
+            code, offset = await self._send_as_it_was(batch)
+            if code is ErrorCode.NONE:
+                what = f"{batch.labels} as {batch.producer}, and is let in at {offset}"
+                self.world.fail(f"{self.name} is {self._producer}, sends {what}")
+
+    def _is_there(self, batch: _Sent) -> bool:
+        return self.world.is_there(batch.place, batch.base_offset, batch.labels[0])
+
+    async def _send_as_it_was(self, batch: _Sent) -> tuple[ErrorCode, int]:
+        what = f"send {batch.labels} to {name(batch.place)} again"
+        self.note(f"{what} as {batch.producer}")
+        request = produce_request({batch.place: batch.data}, transactional_id=self.name)
+        answer = await self._ask_once(request, 13)
+        found = answer.responses[0].partition_responses[0]
+        code = self.code(found.error_code)
+        self.note(f"{what}: {code.name} at {found.base_offset}")
+        return code, found.base_offset
 
     async def send_offsets(self, topic: str, index: int) -> None:
         place = self.partition(topic, index)

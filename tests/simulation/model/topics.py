@@ -47,6 +47,7 @@ class Topics:
         self._settings: dict[tuple[str, str], Values] = {}
         self._past_ids: set[UUID] = set()
         self._traits: dict[UUID, Traits] = {}
+        self._names: dict[UUID, str] = {}
         self._is_default_weak = False
 
     def forget_all(self) -> None:
@@ -65,6 +66,10 @@ class Topics:
 
     def is_absent(self, name: str) -> bool:
         return self._states.get(name, [ABSENT]) == [ABSENT]
+
+    def name_of(self, topic_id: UUID) -> str:
+        """That it has or had."""
+        return self._names.get(topic_id, str(topic_id))
 
     def traits(self, topic_id: UUID) -> Traits:
         return self._traits.setdefault(topic_id, Traits(self._is_default_weak))
@@ -87,6 +92,7 @@ class Topics:
         self._states[name] = [state]
         if state.id is not None and state.id not in self._past_ids:
             self._past_ids.add(state.id)
+            self._names[state.id] = name
             for (topic, key), values in self._settings.items():
                 for value in values if topic == name else ():
                     self._note(state.id, key, value)
