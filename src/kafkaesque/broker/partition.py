@@ -623,7 +623,7 @@ def _batch(log: Log, header: BatchHeader) -> Buffer:
 
 def _check_keys(batch: memoryview, header: BatchHeader) -> None:
     data = payload_view(batch, header, _MOST_UNPACKED_BYTES)
-    heads = filter(None, checked_heads(data, header))
+    heads = (head for head, _ in checked_heads(data, header) if head)
     keyless = [index for index, head in enumerate(heads) if not head.has_key]
     if keyless:
         raise KeylessRecordsError(keyless)

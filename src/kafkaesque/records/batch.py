@@ -29,6 +29,7 @@ from kafkaesque.records.compression import (
     unpack,
 )
 from kafkaesque.records.record import (
+    HEADERS_IN_A_STEP,
     Head,
     Record,
     check_tail,
@@ -228,13 +229,19 @@ def heads_in(data: Buffer, header: BatchHeader) -> Iterator[Head]:
     return _decoded(data, header, decode_head)
 
 
-def checked_heads(data: Buffer, header: BatchHeader) -> Iterator[Head | None]:
-    """The same, each after a look through its record to the end. A long look is taken in steps,
-    with None between them.
+def checked_heads(data: Buffer, header: BatchHeader) -> Iterator[tuple[Head | None, int]]:
+    """The same, each after a look through its record to the end, and how many things were looked
+    at: the record and its headers. A long look is taken in steps, without a head before the last.
     """
     for head in heads_in(data, header):
-        yield from check_tail(data, head.tail, head.end)
-        yield head
+        tail = check_tail(data, head.tail, head.end)
+        while True:
+            try:
+                next(tail)
+            except StopIteration as end:
+                yield head, 1 + end.value
+                break
+            yield None, HEADERS_IN_A_STEP
 
 
 def _decoded(data: Any, header: BatchHeader, decode: _Decode[T]) -> Iterator[T]:

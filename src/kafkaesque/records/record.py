@@ -12,7 +12,7 @@ for that asks for its head, and has the rest checked in steps.
 Above: batch.py. Below: varint.py.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from typing import Final, NamedTuple, TypeAlias
 
 from kafkaesque.errors import ErrorCode, KafkaError
@@ -99,9 +99,9 @@ def decode_head(data: Buffer, at: int, base_offset: int, base_timestamp: int) ->
     return Head(base_offset + offset_delta, timestamp, key_size >= 0, at, end), end
 
 
-def check_tail(data: Buffer, at: int, end: int) -> Iterator[None]:
+def check_tail(data: Buffer, at: int, end: int) -> Generator[None, None, int]:
     """That what follows the key is a value and headers, up to the end. In steps of so many headers,
-    of which nothing is kept.
+    of which nothing is kept; how many there are beyond the last step.
     """
     _, at = _skip_bytes(data, at, end)
     count, at = _header_count(data, at)
@@ -113,6 +113,7 @@ def check_tail(data: Buffer, at: int, end: int) -> Iterator[None]:
             raise _corrupt(_KEYLESS_HEADER)
         _, at = _skip_bytes(data, at, end)
     _check_end(at, end)
+    return count % HEADERS_IN_A_STEP
 
 
 def _decode_deltas(data: Buffer, at: int) -> tuple[int, int, int, int]:

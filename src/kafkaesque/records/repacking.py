@@ -19,15 +19,17 @@ _ATTRIBUTES_AT = 21
 _CODEC = 0b111
 
 
-def repacked(batch: Buffer, codec: Codec) -> bytearray:
-    """The same records in this codec. Raises CORRUPT_MESSAGE for what does not unpack."""
+def repacked(batch: Buffer, codec: Codec, max_unpacked: int = MAX_UNPACKED_BYTES) -> bytearray:
+    """The same records in this codec. Raises CORRUPT_MESSAGE for what does not unpack,
+    TooLargeError for what unpacks to more than that.
+    """
     header = read_header(batch)
     if header.size != len(batch) or not crc_matches(batch, 0, header):
         # A new CRC would make bytes believed that have come to harm on their way.
         message = "the batch's length or CRC does not match its bytes"
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, message)
     packed = memoryview(batch)[HEADER_SIZE:]
-    records = decompress(Codec(header.attributes & _CODEC), packed, MAX_UNPACKED_BYTES)
+    records = decompress(Codec(header.attributes & _CODEC), packed, max_unpacked)
     result = bytearray(memoryview(batch)[:HEADER_SIZE]) + compress(codec, records)
     struct.pack_into(">i", result, _LENGTH_AT, len(result) - LOG_OVERHEAD)
     struct.pack_into(">h", result, _ATTRIBUTES_AT, header.attributes & ~_CODEC | codec)

@@ -340,17 +340,26 @@ def test_many_headers_cost_nothing_where_each_record_needs_a_key() -> None:
 def test_a_batch_with_more_headers_than_anybody_writes_is_refused_where_they_are_looked_through(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(opened_batches, "_FEW_LOOKED_AT", 1000)
     monkeypatch.setattr(opened_batches, "_MAX_LOOKED_AT", 10_000)
 
     async def story(broker: Broker, *_: Any) -> None:
         for name, policy in (("keys", "compact"), ("plain", "delete")):
             await broker.topics.create(NewTopic(name, 1, configs={"cleanup.policy": policy}))
+        # Records with too few headers for steps count by those, too.
+        headers = tuple((str(number), b"") for number in range(100))
+        records = [Record(number, 1000, b"k", None, headers) for number in range(110)]
         errors = []
-        for name, headers in (("keys", 9_000), ("keys", 11_000), ("plain", 11_000)):
-            request = produce(name, 0, bytes(batch_of_headers(headers)))
-            answer = await Client(broker).call(request, 9)
+        for name, sent in (
+            ("keys", batch_of_headers(9_000)),
+            ("keys", batch_of_headers(11_000)),
+            ("plain", batch_of_headers(11_000)),
+            ("keys", new_batch(records, codec=Codec.GZIP)),
+        ):
+            answer = await Client(broker).call(produce(name, 0, bytes(sent)), 9)
             errors.append(answer.responses[0].partition_responses[0].error_code)
-        assert errors == [0, ErrorCode.INVALID_RECORD, 0]
+        refused = ErrorCode.MESSAGE_TOO_LARGE
+        assert errors == [0, refused, 0, refused]
 
     with_broker(None, story)
 
@@ -362,6 +371,11 @@ def test_what_unpacks_to_little_does_not_wait_for_what_unpacks_to_much() -> None
             waiting = Client(broker)
             waiting.send(produce("keys", 0, bytes(batch_of_headers(600_000))), 9)
             request = produce("keys", 0, bytes(batch_of_headers(1000)))
+            answer = await Client(broker).call(request, 9)
+            assert answer.responses[0].partition_responses[0].error_code == 0
+            # Nor does what a topic packs anew.
+            await broker.topics.create(NewTopic("zstd", 1, configs={"compression.type": "zstd"}))
+            request = produce("zstd", 0, bytes(batch_of_headers(1000)))
             answer = await Client(broker).call(request, 9)
             assert answer.responses[0].partition_responses[0].error_code == 0
             assert not waiting.answers()

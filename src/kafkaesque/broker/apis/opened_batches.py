@@ -3,12 +3,14 @@ are packed anew, and a compacted topic takes no record without a key.
 
 Both can take long, and a few kilobytes may unpack to gigabytes. So it is done in a thread, to a
 bound, a few at a time, and records are looked through in slices. What unpacks to no more than a
-megabyte never waits for what unpacks to more. Whoever sent such a batch waits with all that follows
-on its connection: so a producer's batches stay in order.
+megabyte, with few headers, never waits for what unpacks to more. Whoever sent such a batch waits
+with all that follows on its connection: so a producer's batches stay in order.
 Above: produce.py. Below: records/.
 """
 
+from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import TypeVar
 
 from kafkaesque.broker.apis.context import Context
 from kafkaesque.broker.config import TopicConfig
@@ -16,14 +18,15 @@ from kafkaesque.broker.partition import KeylessRecordsError, Partition
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.records.batch import HEADER_SIZE, BatchHeader, checked_heads, payload_view
 from kafkaesque.records.compression import Codec, TooLargeError
-from kafkaesque.records.record import HEADERS_IN_A_STEP
-from kafkaesque.records.repacking import repacked
+from kafkaesque.records.repacking import MAX_UNPACKED_BYTES, repacked
+
+T = TypeVar("T")
 
 _ATTRIBUTES = 22
 _CODEC = 0b111
 _SMALL_BYTES = 32 * 1024
 _ZSTD_FROM = 7
-_LITTLE_BYTES = 1024 * 1024
+_LITTLE_BYTES, _FEW_LOOKED_AT = 1024 * 1024, 50_000
 _MAX_LOOKED_AT = 1_000_000
 """Records and headers of one batch, if it is not itself of more bytes: so many are looked through
 in a second, and a few kilobytes can unpack to a hundred times as many.
@@ -54,50 +57,43 @@ async def opened(
     """The batch as it is to be appended. Raises KafkaError for one that is not."""
     config = partition.config
     if config.codec is not None and _needs_another_codec(config, version, records):
-        repack = partial(repacked, records, config.codec)
-        async with ctx.broker.unpacking:
-            records = memoryview(await ctx.broker.disk.run_unpacking(repack))
+        repack = partial(_repack, ctx, records, config.codec)
+        records = memoryview(await _little_first(ctx, repack, MAX_UNPACKED_BYTES))
     if config.compacted:
-        await _check_keys(ctx, partition, records)
+        header = partition.validated(records)
+        check = partial(_check_keys, ctx, records, header)
+        try:
+            await _little_first(ctx, check, partition.max_unpacked_bytes)
+        except TooLargeError as error:
+            message = (
+                f"a batch of {header.size} bytes unpacks to more than is let in: {error.message}"
+            )
+            raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, message) from None
     return records
 
 
-def _needs_another_codec(config: TopicConfig, version: int, records: memoryview) -> bool:
-    """What cannot be packed anew is refused when it is appended."""
-    if config.codec is None or not HEADER_SIZE <= len(records) <= config.max_message_bytes:
-        return False
-    codec = records[_ATTRIBUTES] & _CODEC
-    last = Codec.LZ4 if version < _ZSTD_FROM else Codec.ZSTD
-    return codec != config.codec and codec <= last
-
-
-async def _check_keys(ctx: Context, partition: Partition, records: memoryview) -> None:
-    header = partition.validated(records)
-    limit = partition.max_unpacked_bytes
+async def _little_first(ctx: Context, work: Callable[[int], Awaitable[T]], limit: int) -> T:
+    """With a bound of what may be unpacked: only those that unpack to more wait for their like."""
     try:
         async with ctx.broker.unpacking_little:
-            await _look_through(ctx, records, header, min(_LITTLE_BYTES, limit))
-            return
+            return await work(min(_LITTLE_BYTES, limit))
     except TooLargeError:
-        pass
-    try:
         async with ctx.broker.unpacking:
-            await _look_through(ctx, records, header, limit)
-    except TooLargeError:
-        message = f"a batch of {header.size} bytes unpacks to more than {limit}"
-        raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, message) from None
+            return await work(limit)
 
 
-async def _look_through(ctx: Context, records: memoryview, header: BatchHeader, limit: int) -> None:
-    """Raises TooLargeError if they unpack to more than that."""
+async def _repack(ctx: Context, records: memoryview, codec: Codec, limit: int) -> bytearray:
+    return await ctx.broker.disk.run_unpacking(partial(repacked, records, codec, limit))
+
+
+async def _check_keys(ctx: Context, records: memoryview, header: BatchHeader, limit: int) -> None:
     data = await ctx.broker.disk.run_unpacking(partial(payload_view, records, header, limit))
-    most = max(_MAX_LOOKED_AT, header.size)
+    most = _FEW_LOOKED_AT if limit <= _LITTLE_BYTES else max(_MAX_LOOKED_AT, header.size)
     index, looked_at, keyless = 0, 0, []
-    async for head in ctx.broker.slices.paced(checked_heads(data, header)):
-        looked_at += HEADERS_IN_A_STEP if head is None else 1
+    async for head, count in ctx.broker.slices.paced(checked_heads(data, header)):
+        looked_at += count
         if looked_at > most:
-            message = f"a batch of {header.size} bytes has more than {most} records and headers"
-            raise KafkaError(ErrorCode.INVALID_RECORD, message)
+            raise TooLargeError(f"more than {most} records and headers")
         if head is None:
             continue
         if not head.has_key:
@@ -107,3 +103,12 @@ async def _look_through(ctx: Context, records: memoryview, header: BatchHeader, 
         index += 1
     if keyless:
         raise KeylessRecordsError(keyless)
+
+
+def _needs_another_codec(config: TopicConfig, version: int, records: memoryview) -> bool:
+    """What cannot be packed anew is refused when it is appended."""
+    if config.codec is None or not HEADER_SIZE <= len(records) <= config.max_message_bytes:
+        return False
+    codec = records[_ATTRIBUTES] & _CODEC
+    last = Codec.LZ4 if version < _ZSTD_FROM else Codec.ZSTD
+    return codec != config.codec and codec <= last
