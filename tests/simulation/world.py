@@ -148,9 +148,10 @@ class World:
             self.records.cached(place, offset, label)
 
     def _has_bad_disk(self, place: Key) -> bool:
+        """A flush syncs the directories above its file, too, where they are new."""
         directory = f"/data/{self.topics.name_of(place[0])}-{place[1]}/"
         failed = (*self._failed, *_failed(self.files))
-        return any(path.startswith(directory) for path in failed)
+        return any(path.startswith(directory) or directory.startswith(path) for path in failed)
 
     def is_there(self, place: Key, offset: int, label: int) -> bool:
         """A record that was acknowledged: see the model."""

@@ -140,11 +140,13 @@ class Member(Committer):
 
     def _answered(self, code: ErrorCode, sent_at: float) -> None:
         """Whoever is in the group is not told otherwise."""
-        now = self.world.loop.time()
-        for problem in self.world.groups.answered(self.name, code, now):
-            self.world.fail(problem)
+        self._checked(code)
         if code is ErrorCode.NONE:
             self.world.groups.heard(self.name, sent_at)
+
+    def _checked(self, code: ErrorCode) -> None:
+        for problem in self.world.groups.answered(self.name, code, self.world.loop.time()):
+            self.world.fail(problem)
 
     async def _join(self) -> JoinGroupResponse | None:
         for _ in range(2):
@@ -159,11 +161,10 @@ class Member(Committer):
             )
             self.note("join")
             self.world.groups.joining(self.name, self._group, self._member_id)
-            sent_at = self.world.loop.time()
             answer: JoinGroupResponse = await self.ask(request, 9, PATIENCE_SECONDS)
             code = self.code(answer.error_code)
             self.note(f"join: {code.name}, generation {answer.generation_id}")
-            self._answered(code, sent_at)
+            self._checked(code)
             if code is ErrorCode.NONE:
                 self._member_id = answer.member_id
                 return answer

@@ -3,9 +3,9 @@
 Who was answered by SyncGroup is a member of a generation that is durable: it is neither unknown nor
 fenced while its session lasts, in this life of the broker and in the next, unless it has left or
 has joined under another id. Its session lasts for so long after the sending of the last request
-that was answered well, or after the start of the broker, which gives everybody a new one. A
-rebalance throws nobody out earlier: it waits longer than a session lasts, and who is heard of in it
-is told.
+that was answered well (not of a JoinGroup: one that changes nothing leaves the session as it is, as
+in Kafka), or after the start of the broker, which gives everybody a new one. A rebalance throws
+nobody out earlier: it waits longer than a session lasts, and who is heard of in it is told.
 """
 
 from collections.abc import Iterator
