@@ -128,7 +128,7 @@ class Broker:
         )
         self.budget = Budget(config["queued.max.request.bytes"], asyncio.get_running_loop())
         self.long_requests = LongRequests(self.budget, asyncio.get_running_loop())
-        self.slices = Slices()
+        self.slices = Slices(flushes=disk.flushes)
         self.searching = asyncio.Lock()
         self.long_searches = asyncio.Semaphore(_LONG_SEARCHES)
         self.large_searches = asyncio.Semaphore(_LARGE_SEARCHES)

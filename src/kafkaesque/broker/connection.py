@@ -28,6 +28,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from inspect import iscoroutinefunction
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
 from kafkaesque.broker.apis import APIS, Api, Context
@@ -137,6 +138,7 @@ class Connection(asyncio.BufferedProtocol):
         self._number = next(broker.connection_numbers)
         self.peer = "?"
         self.last_heard = 0.0
+        self._began = 0.0  # The last read.
         # What has come of the next frame: less than its length, or what there is of it.
         self._head = b""
         self._frame: PartialFrame | None = None
@@ -240,20 +242,21 @@ class Connection(asyncio.BufferedProtocol):
         return self._scratch if self._frame is None else self._frame.room()
 
     def buffer_updated(self, nbytes: int) -> None:
+        self._began = perf_counter()
         self.last_heard = self._time()
         self._traffic.received_bytes += nbytes
         if self._frame is None:
             self._receive(self._scratch[:nbytes])
         else:
             self._take_in(self._frame, nbytes)
-        is_spent = self._turn.is_spent(self.last_heard, self._time())
+        is_spent = self._turn.is_spent(self._began, perf_counter(), nbytes)
         if is_spent and not (self._is_waiting or self._closing):
             self._transport.pause_reading()
             asyncio.get_running_loop().call_soon(self._read_on)
 
     def _read_on(self) -> None:
         """In the next turn: unless reading has been stopped for another reason meanwhile."""
-        self._turn.next(self._time())
+        self._turn.next(perf_counter())
         if not (self._is_waiting or self._closing or self._finishing):
             self._transport.resume_reading()
 
@@ -320,13 +323,13 @@ class Connection(asyncio.BufferedProtocol):
 
     def _has_had_its_share(self) -> bool:
         """Thousands of small requests fit into one read: others are heard in between."""
-        if self._turn.is_spent(self.last_heard, self._time()):
+        if self._turn.is_spent(self._began, perf_counter()):
             asyncio.get_running_loop().call_soon(self._catch_up_next)
             return True
         return False
 
     def _catch_up_next(self) -> None:
-        self._turn.next(self._time())
+        self._turn.next(perf_counter())
         self._catch_up()
 
     def _keep(self, data: memoryview) -> None:
@@ -430,6 +433,7 @@ class Connection(asyncio.BufferedProtocol):
         if request is None:
             self._decode_in_slices(api, header, data, position)
             return
+        self._broker.slices.has_company = True
         context = self._context(api, header, len(data))
         try:
             result = api.handle(context, request)

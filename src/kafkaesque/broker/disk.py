@@ -28,6 +28,7 @@ from queue import SimpleQueue
 from time import monotonic
 from typing import Any, TypeAlias, TypeVar
 
+from kafkaesque.broker.flushes import Flushes
 from kafkaesque.metrics import Histogram, Metric, gauge
 
 T = TypeVar("T")
@@ -62,6 +63,7 @@ class Disk:
         self._threads_unpacking = _Threads(loop, "unpacking", _THREADS_UNPACKING)
         self._looking_for_room: asyncio.Future[Any] | None = None
         self.fsync_seconds = Histogram(_BOUNDS_SECONDS)
+        self.flushes = Flushes()
 
     def metrics(self) -> Iterator[Metric]:
         yield self.fsync_seconds.metric(

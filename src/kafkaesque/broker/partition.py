@@ -533,11 +533,13 @@ class Partition:
             self._advance(self.log.flushed_offset, self.log.appended_size)
             return
         size = self.log.appended_size
+        self._disk.flushes.begun()
         done = self._flushing = self._disk.run(partial(_timed, flush.run))
         done.add_done_callback(lambda done: self._flush_ended(flush, size, done))
 
     def _flush_ended(self, flush: Flush, size: int, done: asyncio.Future[float]) -> None:
         self._flushing = None
+        self._disk.flushes.ended()
         if error := done.exception():
             self._go_offline(error)
             return

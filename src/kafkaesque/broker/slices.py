@@ -1,26 +1,37 @@
 """Long work on the event loop, a slice at a time, so that no request keeps the others waiting.
 
-Whoever has thousands of things to do takes a slice of a few milliseconds and then waits for the
-next. All long work of a broker shares one lane: in every fifth turn of the loop one slice is taken,
-by whoever has waited longest. A hundred clients with large requests wait for each other; nobody
-else waits for them: a request for a few things is no long work, and one for a hundred comes before
-them, for it is done with its first slice. A request takes some turns, too, from a flush to its
-answer four: in each it would meet a slice, if there were one in each.
+Whoever has thousands of things to do takes a slice of less than a millisecond and then waits for
+the next. All long work of a broker shares one lane: in every fifth turn of the loop one slice is
+taken, by whoever has waited longest. A hundred clients with large requests wait for each other;
+nobody else waits for them: a request for a few things is no long work, and one for a hundred comes
+before them, for it is done with its first slice. A request takes some turns, too, from a flush to
+its answer four: in each it would meet a slice, if there were one in each. So there is none while
+flushes are under way (flushes.py), and where there are others slices are short.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Generator, Iterable
+from functools import partial
 from itertools import chain, islice
 from math import inf
 from time import perf_counter, sleep
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
+
+from kafkaesque.broker.flushes import Flushes
 
 T = TypeVar("T")
+_Then: TypeAlias = Callable[[asyncio.AbstractEventLoop], None]
 
 SLICE_SECONDS = 0.0007
+SHORT_SLICE_SECONDS = 0.00015
+"""In company. To begin one takes half as long, so for those who are alone it would be a waste."""
+_COMPANY_SECONDS = 0.05
+"""So long after a request that was not long there may be the next one."""
 TURNS_PER_SLICE = 5
 """From one slice to the next. A turn with nothing to do takes microseconds."""
+_TURNS_TO_ANSWER = 3
+"""From the end of a flush."""
 _MOST_SECONDS = 0.01
 """The same: where turns are long, five of them would be too long for those who wait."""
 _FEW = 8
@@ -32,8 +43,14 @@ _BEGINNERS_IN_A_ROW = 3
 class Slices:
     """`clock` is for tests: with one that stands still, nothing is ever long."""
 
-    def __init__(self, clock: Callable[[], float] = perf_counter) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = perf_counter, flushes: Flushes | None = None
+    ) -> None:
         self._clock = clock
+        self._flushes = flushes or Flushes()
+        self.has_company = False
+        """Set with each request that is not long."""
+        self._company_until = -inf
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._beginning: deque[asyncio.Future[None]] = deque()
         self._begun_in_a_row = 0
@@ -58,25 +75,40 @@ class Slices:
     def _take(self, loop: asyncio.AbstractEventLoop) -> None:
         if not self._is_taken:
             self._is_taken = True
-            self._wait(loop, TURNS_PER_SLICE, loop.time() + _MOST_SECONDS)
+            self._after(TURNS_PER_SLICE, self._next, loop)
 
-    def _wait(self, loop: asyncio.AbstractEventLoop, turns: int, until: float) -> None:
+    def _after(self, turns: int, then: _Then, loop: asyncio.AbstractEventLoop) -> None:
+        self._wait(loop, turns, loop.time() + _MOST_SECONDS, then)
+
+    def _wait(self, loop: asyncio.AbstractEventLoop, turns: int, until: float, then: _Then) -> None:
         """For so many turns, or that long."""
         if turns and loop.time() < until:
-            loop.call_soon(self._wait, loop, turns - 1, until)
+            loop.call_soon(self._wait, loop, turns - 1, until, then)
         else:
-            self._next(loop)
+            then(loop)
 
     def _next(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._is_taken = self._somebody_waits()
+        if self._is_taken and not self._flushes.call_when_ended(partial(self._flushed, loop)):
+            self._give(loop)
+
+    def _flushed(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Whatever is flushed next: else there might never be a slice."""
+        self._after(_TURNS_TO_ANSWER, self._give, loop)
+
+    def _give(self, loop: asyncio.AbstractEventLoop) -> None:
         """Whoever is called here has the slice of the turn that follows."""
-        for queue in (self._waiting, self._beginning):
-            while queue and queue[0].done():
-                queue.popleft()
-        self._is_taken = bool(self._waiting or self._beginning)
+        self._is_taken = self._somebody_waits()
         if self._is_taken:
             _let_threads_run()
             self._longest_waiting().set_result(None)
-            self._wait(loop, TURNS_PER_SLICE, loop.time() + _MOST_SECONDS)
+            self._after(TURNS_PER_SLICE, self._next, loop)
+
+    def _somebody_waits(self) -> bool:
+        for queue in (self._waiting, self._beginning):
+            while queue and queue[0].done():
+                queue.popleft()
+        return bool(self._waiting or self._beginning)
 
     def _longest_waiting(self) -> asyncio.Future[None]:
         is_beginners = self._beginning and self._begun_in_a_row < _BEGINNERS_IN_A_ROW
@@ -126,11 +158,19 @@ class Slices:
         if self._is_taken:
             return await self._go_on(is_first=True)
         self._take(asyncio.get_running_loop())
-        return self._clock() + SLICE_SECONDS
+        return self._end_of_slice()
 
     async def _go_on(self, *, is_first: bool = False) -> float:
         await self.turn(is_first=is_first)
-        return self._clock() + SLICE_SECONDS
+        return self._end_of_slice()
+
+    def _end_of_slice(self) -> float:
+        """Of the one that begins now."""
+        now = self._clock()
+        if self.has_company:
+            self.has_company = False
+            self._company_until = now + _COMPANY_SECONDS
+        return now + (SHORT_SLICE_SECONDS if now < self._company_until else SLICE_SECONDS)
 
 
 def _let_threads_run() -> None:

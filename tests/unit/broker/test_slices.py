@@ -8,7 +8,13 @@ from itertools import count, pairwise
 import pytest
 import uvloop
 
-from kafkaesque.broker.slices import SLICE_SECONDS, TURNS_PER_SLICE, Slices
+from kafkaesque.broker.flushes import Flushes
+from kafkaesque.broker.slices import (
+    SHORT_SLICE_SECONDS,
+    SLICE_SECONDS,
+    TURNS_PER_SLICE,
+    Slices,
+)
 
 
 class Clock:
@@ -286,5 +292,103 @@ def test_one_that_gave_up_waiting_is_passed_over() -> None:
         await asyncio.sleep(0)
         first.cancel()
         await asyncio.wait_for(second, 10)
+
+    asyncio.run(scenario())
+
+
+def test_in_company_slices_are_short_and_alone_they_are_not() -> None:
+    now = 0.0
+
+    def clock() -> float:
+        nonlocal now
+        now += SHORT_SLICE_SECONDS / 3.9
+        return now
+
+    async def lengths(slices: Slices) -> set[int]:
+        """How many things are done in a slice, but for the first and the last."""
+        done: Counter[int] = Counter()
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, TurnsLoop)
+        async for number in slices.paced(range(300)):
+            if number >= 8:
+                done[loop.turns] += 1
+        return {done[turn] for turn in sorted(done)[1:-1]}
+
+    async def scenario() -> None:
+        nonlocal now
+        slices = Slices(clock)
+        (alone,) = await lengths(slices)
+        slices.has_company = True
+        assert await lengths(slices) == {4}
+        now += 1
+        assert await lengths(slices) == {alone}
+        assert alone > 4 * 4
+
+    with asyncio.Runner(loop_factory=TurnsLoop) as runner:
+        runner.run(scenario())
+
+
+def test_between_a_flush_and_its_answer_there_is_no_slice() -> None:
+    async def scenario() -> None:
+        flushes = Flushes()
+        loop, slices = asyncio.get_running_loop(), Slices(Clock(), flushes)
+        assert isinstance(loop, TurnsLoop)
+        flushes.begun()
+        work = asyncio.create_task(_all(slices, 8 + 4 + 4))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert not work.done()
+        assert slices.is_busy
+        flushes.ended()
+        # However many are under way by then: else they might be for ever.
+        flushes.begun()
+        ended = loop.turns
+        await work
+        assert 3 < loop.turns - ended < 10
+        flushes.ended()
+
+    with asyncio.Runner(loop_factory=TurnsLoop) as runner:
+        runner.run(scenario())
+
+
+@pytest.mark.parametrize("loop_factory", [asyncio.SelectorEventLoop, uvloop.new_event_loop])
+def test_a_flush_that_hangs_holds_up_long_work_once(
+    loop_factory: Callable[[], asyncio.AbstractEventLoop],
+) -> None:
+    async def scenario() -> None:
+        flushes = Flushes()
+        slices = Slices(Clock(), flushes)
+        waits = 0
+        call_when_ended = flushes.call_when_ended
+
+        def counted(then: Callable[[], None]) -> bool:
+            nonlocal waits
+            is_waiting = call_when_ended(then)
+            waits += is_waiting
+            return is_waiting
+
+        flushes.call_when_ended = counted  # type: ignore[method-assign]
+        flushes.begun()
+        await _all(slices, 1_000)
+        assert waits == 1
+
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        runner.run(scenario())
+
+
+def test_one_that_gives_up_while_a_flush_is_waited_for_leaves_the_lane_to_others() -> None:
+    async def scenario() -> None:
+        flushes = Flushes()
+        slices = Slices(Clock(), flushes)
+        flushes.begun()
+        first = asyncio.create_task(slices.turn())
+        for _ in range(2 * TURNS_PER_SLICE):
+            await asyncio.sleep(0)
+        first.cancel()
+        flushes.ended()
+        for _ in range(2 * TURNS_PER_SLICE):
+            await asyncio.sleep(0)
+        assert not slices.is_busy
+        await asyncio.wait_for(slices.turn(), 10)
 
     asyncio.run(scenario())

@@ -4,7 +4,7 @@ import asyncio
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from time import sleep
+from time import perf_counter, sleep
 from typing import cast
 
 import pytest
@@ -45,13 +45,40 @@ def test_within_one_read_it_may_be_asked_for_again_and_again() -> None:
     ]
 
 
+LARGE = 256 * 1024
+
+
+def test_large_reads_have_a_smaller_share_and_leave_the_others_theirs() -> None:
+    async def scenario() -> None:
+        shared = Turn()
+        assert not shared.is_spent(100, 100.0005, LARGE)
+        assert shared.is_spent(100.0005, 100.0015, LARGE)
+        assert not shared.is_spent(100.0015, 100.0017, 200)
+        assert shared.is_spent(100.0017, 100.0055, 200)
+
+    asyncio.run(scenario())
+
+
+def test_large_reads_that_take_long_each_are_of_one_turn() -> None:
+    """The time from one to the next is that of the read, not a pause."""
+
+    async def scenario() -> None:
+        shared = Turn()
+        assert not shared.is_spent(100, 100.0005, LARGE)
+        assert shared.is_spent(100.004, 100.0045, LARGE)
+        await asyncio.sleep(0)
+        assert not shared.is_spent(100.005, 100.0055, LARGE)
+
+    asyncio.run(scenario())
+
+
 class Flooded(asyncio.BufferedProtocol):
     """Reads as connection.py does, and is slow about it."""
 
-    def __init__(self, shared: Turn) -> None:
+    def __init__(self, shared: Turn, size: int) -> None:
         self.turn = shared
         self.waits = 0
-        self._buffer = memoryview(bytearray(1 << 16))
+        self._buffer = memoryview(bytearray(size))
         self._transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -61,16 +88,15 @@ class Flooded(asyncio.BufferedProtocol):
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        loop = asyncio.get_running_loop()
-        began = loop.time()
+        began = perf_counter()
         sleep(0.003)
-        if self.turn.is_spent(began, loop.time()):
+        if self.turn.is_spent(began, perf_counter(), nbytes):
             self.waits += 1
             self._transport.pause_reading()
-            loop.call_soon(self._read_on)
+            asyncio.get_running_loop().call_soon(self._read_on)
 
     def _read_on(self) -> None:
-        self.turn.next(asyncio.get_running_loop().time())
+        self.turn.next(perf_counter())
         if not self._transport.is_closing():
             self._transport.resume_reading()
 
@@ -79,8 +105,9 @@ class Flooded(asyncio.BufferedProtocol):
 
 
 @pytest.mark.parametrize("loop_factory", [asyncio.SelectorEventLoop, uvloop.new_event_loop])
+@pytest.mark.parametrize("size", [1 << 10, 1 << 16])
 def test_a_flood_is_read_a_share_at_a_time_on_a_real_loop(
-    loop_factory: Callable[[], asyncio.AbstractEventLoop],
+    loop_factory: Callable[[], asyncio.AbstractEventLoop], size: int
 ) -> None:
     async def scenario() -> None:
         shared, loop = Turn(), asyncio.get_running_loop()
@@ -95,7 +122,7 @@ def test_a_flood_is_read_a_share_at_a_time_on_a_real_loop(
         for _ in range(2):
             ours, theirs = socket.socketpair()
             theirs.settimeout(60)
-            protocol = Flooded(shared)
+            protocol = Flooded(shared, size)
             await loop.create_connection(lambda p=protocol: p, sock=ours)  # type: ignore[misc]
             flooded.append(protocol)
             floods.append(asyncio.create_task(asyncio.to_thread(flood, theirs)))
