@@ -74,7 +74,8 @@ class GoodClient:
 def attack(address: tuple[str, int], frame: bytes, is_over: Event) -> None:
     """Send it, wait for the answer or the end of the connection, and again."""
     while not is_over.is_set():
-        with socket.create_connection(address, 30) as connection:
+        # With a timeout MSG_WAITALL would not wait.
+        with socket.create_connection(address) as connection:
             try:
                 while not is_over.is_set():
                     connection.sendall(frame)
