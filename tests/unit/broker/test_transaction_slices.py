@@ -263,6 +263,31 @@ def test_a_produce_of_many_producers_adds_what_they_claim_in_slices(
     with_broker(None, work)
 
 
+def test_a_produce_of_topics_without_partitions_looks_at_each_in_slices(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def work(broker: Broker, files: PathFiles, now: Now) -> None:
+        request = ProduceRequest(
+            transactional_id="t", acks=-1, topic_data=[data("a", range(0), (0, 0))] * 500
+        )
+        slices = 0
+        turn = broker.slices.turn
+
+        async def counted(*, is_first: bool = False) -> None:
+            nonlocal slices
+            slices += 1
+            await turn(is_first=is_first)
+
+        monkeypatch.setattr(broker.slices, "turn", counted)
+        broker.slices._clock = count().__next__
+        response = await call(broker, request, 12)
+        assert len(response.responses) == 500
+        # Once for the answers, and once for what it adds to the transaction.
+        assert slices > 1.9 * 500
+
+    with_broker(None, work)
+
+
 def entry(
     whose: Identity, number: int, *, topic: str = "a", verify_only: bool = False
 ) -> AddPartitionsToTxnTransaction:

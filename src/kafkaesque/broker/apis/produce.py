@@ -275,6 +275,7 @@ def _add_together(ctx: Context, request: ProduceRequest) -> Generator[None, None
     assert request.transactional_id is not None
     claims: dict[tuple[int, int], dict[str, set[int]]] = {}
     for data in request.topic_data:
+        yield
         for part in data.partition_data:
             yield
             with suppress(KafkaError):
