@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from kafkaesque.errors import ErrorCode, KafkaError
 from kafkaesque.protocol.decoder import compile_decoder, compile_stepwise_decoder
 from kafkaesque.protocol.encoder import compile_encoder, compile_stepwise_encoder
-from kafkaesque.protocol.schema import schema_of
+from kafkaesque.protocol.schema import Primitive, schema_of
 from kafkaesque.protocol.source import ELEMENTS_IN_A_STEP
 from kafkaesque.types import Buffer
 
@@ -25,6 +25,8 @@ T = TypeVar("T")
 
 _DECODERS: Final[dict[tuple[type[Any], int], Callable[[Buffer, int, bool], Any]]] = {}
 _ENCODERS: Final[dict[tuple[type[Any], int], Callable[[Any], list[Buffer]]]] = {}
+
+_ARRAYS: Final[dict[type[Any], tuple[tuple[str, bool], ...]]] = {}
 
 _Steps: TypeAlias = Generator[None, None, T]
 _STEPWISE_DECODERS: Final[
@@ -93,23 +95,36 @@ def taken_apart(message: Any) -> _Steps[None]:
     while left:
         part = left.pop()
         turn += 1
-        if turn % ELEMENTS_IN_A_STEP == 0:
-            yield
-        for each in schema_of(type(part)).fields:
-            elements = getattr(part, each.name)
+        for name, are_deep in _arrays(type(part)):
+            elements = getattr(part, name)
             if not isinstance(elements, list) or getrefcount(elements) > _HELD_BY_FIELD:
                 continue
             while elements:
-                element = elements.pop()
-                if getrefcount(element) == _HELD_BY_NOBODY and _has_arrays(type(element)):
-                    left.append(element)
-                turn += 1
-                if turn % ELEMENTS_IN_A_STEP == 0:
+                some = elements[-ELEMENTS_IN_A_STEP:]
+                del elements[-ELEMENTS_IN_A_STEP:]
+                turn += len(some)
+                while are_deep and some:
+                    element = some.pop()
+                    if getrefcount(element) == _HELD_BY_NOBODY:
+                        left.append(element)
+                if turn >= ELEMENTS_IN_A_STEP:
+                    turn = 0
                     yield
+        if turn >= ELEMENTS_IN_A_STEP:
+            turn = 0
+            yield
 
 
-def _has_arrays(cls: type[Any]) -> bool:
-    return hasattr(cls, "__kafka_schema__") and any(each.is_array for each in schema_of(cls).fields)
+def _arrays(cls: type[Any]) -> tuple[tuple[str, bool], ...]:
+    """Their names, and whether what is in them has arrays, too."""
+    arrays = _ARRAYS.get(cls)
+    if arrays is None:
+        fields = (field for field in schema_of(cls).fields if field.is_array)
+        arrays = _ARRAYS[cls] = tuple(
+            (field.name, not isinstance(field.type, Primitive) and bool(_arrays(field.type)))
+            for field in fields
+        )
+    return arrays
 
 
 def _check(cls: type[Any], version: int) -> None:

@@ -180,6 +180,19 @@ def test_what_others_hold_too_is_not_taken_apart() -> None:
     assert kept.partitions == [shared] * 3
 
 
+def test_elements_of_which_nothing_is_to_be_taken_are_steps_too() -> None:
+    shared = [0]
+    partitions = [
+        MetadataResponsePartition(replica_nodes=shared, isr_nodes=shared) for _ in range(10_000)
+    ]
+    response = MetadataResponse(topics=[MetadataResponseTopic(partitions=partitions)])
+    del partitions
+    steps, _ = taken(taken_apart(response))
+    # Each is an element, and looked at.
+    assert steps > 1.9 * 10_000 / 128
+    assert shared == [0]
+
+
 @pytest.mark.parametrize(("cls", "version"), CASES, ids=name_of)
 def test_every_message_is_the_same_in_steps(cls: type[Any], version: int) -> None:
     message = sample(cls, version)
