@@ -60,6 +60,7 @@ logger = logging.getLogger(__name__)
 _MAX_IN_FLIGHT = 128
 _UNCOUNTED_UNSENT_BYTES = 16 * 1024
 _LARGE_ANSWER_BYTES = 256 * 1024
+_LARGE_READ_BYTES = 64 * 1024
 _SMALL_BYTES = 8192
 """A request of this size cannot be long. It is let in whatever else is in flight, if its connection
 has nothing there: else a few greedy clients could shut everybody out.
@@ -249,7 +250,13 @@ class Connection(asyncio.BufferedProtocol):
             self._receive(self._scratch[:nbytes])
         else:
             self._take_in(self._frame, nbytes)
-        is_spent = self._turn.is_spent(self._began, perf_counter(), nbytes)
+            nbytes = self._scratch.nbytes
+        if nbytes < _LARGE_READ_BYTES:
+            is_spent = self._turn.is_spent(self._began, perf_counter())
+        else:
+            is_spent = self._turn.is_spent_by_large(
+                self._began, perf_counter(), is_whole=self._frame is None
+            )
         if is_spent and not (self._is_waiting or self._closing):
             self._transport.pause_reading()
             asyncio.get_running_loop().call_soon(self._read_on)
@@ -408,6 +415,7 @@ class Connection(asyncio.BufferedProtocol):
             self._is_waiting = False
             backlog, self._backlog = self._backlog, memoryview(b"")
             self._hold(-len(backlog))
+            self._began = perf_counter()
             self._receive(backlog)
         if not (self._is_waiting or self._closing or self._finishing):
             self._transport.resume_reading()
@@ -433,7 +441,6 @@ class Connection(asyncio.BufferedProtocol):
         if request is None:
             self._decode_in_slices(api, header, data, position)
             return
-        self._broker.slices.has_company = True
         context = self._context(api, header, len(data))
         try:
             result = api.handle(context, request)
@@ -442,8 +449,12 @@ class Connection(asyncio.BufferedProtocol):
             self._broken(place, api, header, error)
             return
         if type(result) is messages.response:
+            self._broker.slices.has_company = True
             self._respond(api, header, result)
         elif isinstance(result, _AWAITABLE):
+            # A coroutine may be long work itself.
+            if isinstance(result, asyncio.Future):
+                self._broker.slices.has_company = True
             self._await(api, context, result, len(data))
         elif result is not None:
             self._respond(api, header, result)

@@ -2,8 +2,8 @@
 
 Somebody's acknowledgement hangs on each. A thread that has flushed needs the interpreter's lock to
 say so, and its answer takes some turns of the loop: long work that goes on meanwhile is in the way
-of both. So a slice waits until flushes have ended, but for a millisecond at most: what a disk, or
-so many producers, keep under way for longer is not waited for again.
+of both. So a slice waits until all have ended, but for a millisecond at most: while a disk, or many
+producers, keep flushes under way for longer than that, nobody waits for them again.
 Above: slices.py, which waits. partition.py says when a flush begins and ends.
 """
 
@@ -16,9 +16,9 @@ _PATIENCE_SECONDS = 0.001
 class Flushes:
     def __init__(self) -> None:
         self.under_way = 0
-        self._overdue = 0
-        """So many of them were waited for in vain."""
-        self._then: Callable[[], None] | None = None
+        self._were_late = False
+        """Somebody has waited in vain, and there has been no moment without a flush since."""
+        self._then: Callable[[bool], None] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     def begun(self) -> None:
@@ -26,25 +26,29 @@ class Flushes:
 
     def ended(self) -> None:
         self.under_way -= 1
-        self._overdue = min(self._overdue, self.under_way)
-        if self._then is not None and self.under_way == self._overdue:
-            self._call()
+        if not self.under_way:
+            self._were_late = False
+            if self._then is not None:
+                self._call(have_ended=True)
 
-    def call_when_ended(self, then: Callable[[], None]) -> bool:
-        """Whether there is something to wait for. One waits at a time."""
-        if self.under_way == self._overdue:
+    def call_when_ended(self, then: Callable[[bool], None]) -> bool:
+        """Whether there is something to wait for; `then` is told whether they have ended. One waits
+        at a time.
+        """
+        if not self.under_way or self._were_late:
             return False
+        assert self._then is None
         self._then = then
         self._timer = asyncio.get_running_loop().call_later(_PATIENCE_SECONDS, self._give_up)
         return True
 
     def _give_up(self) -> None:
-        self._overdue = self.under_way
-        self._call()
+        self._were_late = True
+        self._call(have_ended=False)
 
-    def _call(self) -> None:
+    def _call(self, *, have_ended: bool) -> None:
         assert self._then is not None
         assert self._timer is not None
         then, self._then = self._then, None
         self._timer.cancel()
-        then()
+        then(have_ended)

@@ -5,8 +5,9 @@ the next. All long work of a broker shares one lane: in every fifth turn of the 
 taken, by whoever has waited longest. A hundred clients with large requests wait for each other;
 nobody else waits for them: a request for a few things is no long work, and one for a hundred comes
 before them, for it is done with its first slice. A request takes some turns, too, from a flush to
-its answer four: in each it would meet a slice, if there were one in each. So there is none while
-flushes are under way (flushes.py), and where there are others slices are short.
+its answer four: in each it would meet a slice, if there were one in each. So a slice waits for
+flushes that end soon (flushes.py), and where there are others it is short; but long work always has
+a quarter of the time.
 """
 
 import asyncio
@@ -25,7 +26,10 @@ _Then: TypeAlias = Callable[[asyncio.AbstractEventLoop], None]
 
 SLICE_SECONDS = 0.0007
 SHORT_SLICE_SECONDS = 0.00015
-"""In company. To begin one takes half as long, so for those who are alone it would be a waste."""
+"""In company, if there was one just before. To begin one takes half as long, so for those who are
+alone it would be a waste.
+"""
+_TO_OTHERS = 1 / 3
 _COMPANY_SECONDS = 0.05
 """So long after a request that was not long there may be the next one."""
 TURNS_PER_SLICE = 5
@@ -51,6 +55,7 @@ class Slices:
         self.has_company = False
         """Set with each request that is not long."""
         self._company_until = -inf
+        self._slice_ended = -inf
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._beginning: deque[asyncio.Future[None]] = deque()
         self._begun_in_a_row = 0
@@ -92,9 +97,12 @@ class Slices:
         if self._is_taken and not self._flushes.call_when_ended(partial(self._flushed, loop)):
             self._give(loop)
 
-    def _flushed(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Whatever is flushed next: else there might never be a slice."""
-        self._after(_TURNS_TO_ANSWER, self._give, loop)
+    def _flushed(self, loop: asyncio.AbstractEventLoop, have_ended: bool) -> None:
+        """Now there is a slice, whatever is flushed next: else there might never be one."""
+        if have_ended:
+            self._after(_TURNS_TO_ANSWER, self._give, loop)
+        else:
+            self._give(loop)
 
     def _give(self, loop: asyncio.AbstractEventLoop) -> None:
         """Whoever is called here has the slice of the turn that follows."""
@@ -158,19 +166,24 @@ class Slices:
         if self._is_taken:
             return await self._go_on(is_first=True)
         self._take(asyncio.get_running_loop())
-        return self._end_of_slice()
+        return self._end_of_slice(is_first=True)
 
     async def _go_on(self, *, is_first: bool = False) -> float:
         await self.turn(is_first=is_first)
         return self._end_of_slice()
 
-    def _end_of_slice(self) -> float:
+    def _end_of_slice(self, *, is_first: bool = False) -> float:
         """Of the one that begins now."""
         now = self._clock()
         if self.has_company:
             self.has_company = False
             self._company_until = now + _COMPANY_SECONDS
-        return now + (SHORT_SLICE_SECONDS if now < self._company_until else SLICE_SECONDS)
+        length = SLICE_SECONDS
+        if now < self._company_until:
+            share = 0.0 if is_first else (now - self._slice_ended) * _TO_OTHERS
+            length = min(max(SHORT_SLICE_SECONDS, share), SLICE_SECONDS)
+        self._slice_ended = now + length
+        return self._slice_ended
 
 
 def _let_threads_run() -> None:

@@ -15,7 +15,6 @@ import asyncio
 from math import inf
 
 _SHARE_SECONDS = 0.005
-_LARGE_READ_BYTES = 64 * 1024
 _SHARE_OF_LARGE_SECONDS = 0.001
 _PAUSE_SECONDS = 0.0025
 """Between two reads: something else has had its turn, or there was nothing to do."""
@@ -24,23 +23,31 @@ _PAUSE_SECONDS = 0.0025
 class Turn:
     """All times are of a clock that goes on within a turn."""
 
-    __slots__ = ("_began", "_goes_on", "_last")
+    __slots__ = ("_began", "_goes_on", "_large_seconds", "_last")
 
     def __init__(self) -> None:
         self._began = self._last = 0.0
+        self._large_seconds = 0.0
         self._goes_on = False
 
-    def is_spent(self, began: float, now: float, nbytes: int = 0) -> bool:
-        """Whether reading has had its share of this turn. `began`: this read, of so many bytes."""
+    def is_spent(self, began: float, now: float) -> bool:
+        """Whether reading has had its share of this turn. `began`: this read."""
         if began - self._last > _PAUSE_SECONDS and not self._goes_on:
-            self._began = began
+            self._began = max(began, self._began)
         self._last = now
-        if nbytes < _LARGE_READ_BYTES:
-            return now - self._began > _SHARE_SECONDS
+        return now - self._began > _SHARE_SECONDS
+
+    def is_spent_by_large(self, began: float, now: float, *, is_whole: bool) -> bool:
+        """The same after a large read; nobody is stopped amid a frame for what large reads take:
+        ten halves of frames would be cold when they are whole.
+        """
+        is_spent = self.is_spent(began, now)
         if not self._goes_on:
             self._goes_on = True
+            self._large_seconds = 0.0
             asyncio.get_running_loop().call_soon(self._is_over)
-        return now - self._began > _SHARE_OF_LARGE_SECONDS
+        self._large_seconds += now - began
+        return is_spent or (is_whole and self._large_seconds > _SHARE_OF_LARGE_SECONDS)
 
     def _is_over(self) -> None:
         self._goes_on = False

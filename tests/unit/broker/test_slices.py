@@ -296,36 +296,72 @@ def test_one_that_gave_up_waiting_is_passed_over() -> None:
     asyncio.run(scenario())
 
 
-def test_in_company_slices_are_short_and_alone_they_are_not() -> None:
+STEP_SECONDS = SHORT_SLICE_SECONDS / 30
+
+
+async def _second_slice(gap_seconds: float, *, has_company: bool) -> float:
+    """How long it is, so long after the first."""
+    now, began = 0.0, list[float]()
+    slices = Slices(lambda: now)
+    turn = slices.turn
+
+    async def later(*, is_first: bool = False) -> None:
+        nonlocal now
+        await turn(is_first=is_first)
+        now += gap_seconds
+        began.append(now)
+
+    def steps() -> Generator[None, None, None]:
+        nonlocal now
+        while len(began) < 2:
+            now += STEP_SECONDS
+            yield
+
+    slices.turn = later  # type: ignore[method-assign]
+    slices.has_company = has_company
+    await slices.run(steps())
+    return began[1] - gap_seconds - began[0]
+
+
+@pytest.mark.parametrize(
+    ("gap_seconds", "has_company", "length"),
+    [
+        (0.0, True, SHORT_SLICE_SECONDS),
+        (SHORT_SLICE_SECONDS, True, SHORT_SLICE_SECONDS),
+        (SHORT_SLICE_SECONDS * 6, True, SHORT_SLICE_SECONDS * 2),
+        (SLICE_SECONDS * 4, True, SLICE_SECONDS),
+        (0.0, False, SLICE_SECONDS),
+        (SLICE_SECONDS * 4, False, SLICE_SECONDS),
+    ],
+)
+def test_in_company_slices_are_short_but_have_a_quarter_of_the_time(
+    gap_seconds: float, has_company: bool, length: float
+) -> None:
+    measured = asyncio.run(_second_slice(gap_seconds, has_company=has_company))
+    assert length <= measured < length + 2 * STEP_SECONDS
+
+
+def test_company_is_forgotten() -> None:
     now = 0.0
 
-    def clock() -> float:
+    async def scenario() -> set[int]:
         nonlocal now
-        now += SHORT_SLICE_SECONDS / 3.9
-        return now
-
-    async def lengths(slices: Slices) -> set[int]:
-        """How many things are done in a slice, but for the first and the last."""
+        slices = Slices(lambda: now)
+        slices.has_company = True
+        await _all(slices, 9)
+        for _ in range(2 * TURNS_PER_SLICE):
+            await asyncio.sleep(0)
+        now += 1
         done: Counter[int] = Counter()
         loop = asyncio.get_running_loop()
         assert isinstance(loop, TurnsLoop)
-        async for number in slices.paced(range(300)):
-            if number >= 8:
-                done[loop.turns] += 1
+        async for _ in slices.paced(range(200)):
+            now += SLICE_SECONDS / 9.5
+            done[loop.turns] += 1
         return {done[turn] for turn in sorted(done)[1:-1]}
 
-    async def scenario() -> None:
-        nonlocal now
-        slices = Slices(clock)
-        (alone,) = await lengths(slices)
-        slices.has_company = True
-        assert await lengths(slices) == {4}
-        now += 1
-        assert await lengths(slices) == {alone}
-        assert alone > 4 * 4
-
     with asyncio.Runner(loop_factory=TurnsLoop) as runner:
-        runner.run(scenario())
+        assert runner.run(scenario()) == {10}
 
 
 def test_between_a_flush_and_its_answer_there_is_no_slice() -> None:
@@ -361,7 +397,7 @@ def test_a_flush_that_hangs_holds_up_long_work_once(
         waits = 0
         call_when_ended = flushes.call_when_ended
 
-        def counted(then: Callable[[], None]) -> bool:
+        def counted(then: Callable[[bool], None]) -> bool:
             nonlocal waits
             is_waiting = call_when_ended(then)
             waits += is_waiting
