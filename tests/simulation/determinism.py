@@ -106,7 +106,7 @@ class HastyTurn(Turn):
         super().__init__()
         self._chance = chance
 
-    def is_spent(self, began: float, now: float) -> bool:
+    def is_spent(self, began: float, now: float, nbytes: int = 0, *, is_whole: bool = True) -> bool:
         return self._chance.random() < _SPENT
 
 

@@ -60,7 +60,6 @@ logger = logging.getLogger(__name__)
 _MAX_IN_FLIGHT = 128
 _UNCOUNTED_UNSENT_BYTES = 16 * 1024
 _LARGE_ANSWER_BYTES = 256 * 1024
-_LARGE_READ_BYTES = 64 * 1024
 _SMALL_BYTES = 8192
 """A request of this size cannot be long. It is let in whatever else is in flight, if its connection
 has nothing there: else a few greedy clients could shut everybody out.
@@ -250,13 +249,9 @@ class Connection(asyncio.BufferedProtocol):
             self._receive(self._scratch[:nbytes])
         else:
             self._take_in(self._frame, nbytes)
-            nbytes = self._scratch.nbytes
-        if nbytes < _LARGE_READ_BYTES:
-            is_spent = self._turn.is_spent(self._began, perf_counter())
-        else:
-            is_spent = self._turn.is_spent_by_large(
-                self._began, perf_counter(), is_whole=self._frame is None
-            )
+            nbytes = len(self._scratch)  # The rest of a large frame may be small.
+        is_whole = self._frame is None
+        is_spent = self._turn.is_spent(self._began, perf_counter(), nbytes, is_whole=is_whole)
         if is_spent and not (self._is_waiting or self._closing):
             self._transport.pause_reading()
             asyncio.get_running_loop().call_soon(self._read_on)

@@ -15,6 +15,7 @@ import asyncio
 from math import inf
 
 _SHARE_SECONDS = 0.005
+_LARGE_READ_BYTES = 64 * 1024
 _SHARE_OF_LARGE_SECONDS = 0.001
 _PAUSE_SECONDS = 0.0025
 """Between two reads: something else has had its turn, or there was nothing to do."""
@@ -30,18 +31,17 @@ class Turn:
         self._large_seconds = 0.0
         self._goes_on = False
 
-    def is_spent(self, began: float, now: float) -> bool:
-        """Whether reading has had its share of this turn. `began`: this read."""
+    def is_spent(self, began: float, now: float, nbytes: int = 0, *, is_whole: bool = True) -> bool:
+        """Whether reading has had its share of this turn. `began`: this read, of so many bytes.
+        Nobody is stopped amid a frame for what large reads take: ten halves of frames would be cold
+        when they are whole.
+        """
         if began - self._last > _PAUSE_SECONDS and not self._goes_on:
             self._began = max(began, self._began)
         self._last = now
-        return now - self._began > _SHARE_SECONDS
-
-    def is_spent_by_large(self, began: float, now: float, *, is_whole: bool) -> bool:
-        """The same after a large read; nobody is stopped amid a frame for what large reads take:
-        ten halves of frames would be cold when they are whole.
-        """
-        is_spent = self.is_spent(began, now)
+        is_spent = now - self._began > _SHARE_SECONDS
+        if nbytes < _LARGE_READ_BYTES:
+            return is_spent
         if not self._goes_on:
             self._goes_on = True
             self._large_seconds = 0.0

@@ -28,7 +28,7 @@ async def memory_broker(settings: Mapping[str, str] | None = None) -> Broker:
 
 
 class EndlessTurn(Turn):
-    def is_spent(self, began: float, now: float) -> bool:
+    def is_spent(self, began: float, now: float, nbytes: int = 0, *, is_whole: bool = True) -> bool:
         return False
 
 

@@ -257,7 +257,7 @@ def test_thousands_of_requests_in_one_read_leave_room_for_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def scenario(broker: Broker) -> None:
-        monkeypatch.setattr(EndlessTurn, "is_spent", lambda turn, *times: True)
+        monkeypatch.setattr(EndlessTurn, "is_spent", lambda *read, **frame: True)
         client = Client(broker)
         for _ in range(40):
             client.queue(DescribeClusterRequest(), 2)

@@ -45,12 +45,15 @@ def test_within_one_read_it_may_be_asked_for_again_and_again() -> None:
     ]
 
 
+LARGE = 256 * 1024
+
+
 def test_large_reads_have_a_smaller_share_of_their_own() -> None:
     async def scenario() -> None:
         shared = Turn()
-        assert not shared.is_spent_by_large(100, 100.0006, is_whole=True)
+        assert not shared.is_spent(100, 100.0006, LARGE, is_whole=True)
         assert not shared.is_spent(100.0006, 100.002)
-        assert shared.is_spent_by_large(100.002, 100.0026, is_whole=True)
+        assert shared.is_spent(100.002, 100.0026, LARGE, is_whole=True)
         assert not shared.is_spent(100.0026, 100.003)
         assert shared.is_spent(100.003, 100.0055)
 
@@ -62,9 +65,9 @@ def test_a_frame_of_which_a_part_has_come_is_read_on() -> None:
 
     async def scenario() -> None:
         shared = Turn()
-        assert not shared.is_spent_by_large(100, 100.002, is_whole=False)
-        assert shared.is_spent_by_large(100.002, 100.0021, is_whole=True)
-        assert shared.is_spent_by_large(100.0021, 100.0055, is_whole=False)
+        assert not shared.is_spent(100, 100.002, LARGE, is_whole=False)
+        assert shared.is_spent(100.002, 100.0021, LARGE, is_whole=True)
+        assert shared.is_spent(100.0021, 100.0055, LARGE, is_whole=False)
 
     asyncio.run(scenario())
 
@@ -75,12 +78,10 @@ def test_large_reads_that_take_long_each_are_of_one_turn() -> None:
     async def scenario() -> None:
         shared = Turn()
         for ms in (0, 3):
-            assert not shared.is_spent_by_large(
-                100 + ms / 1000, 100.0001 + ms / 1000, is_whole=False
-            )
-        assert shared.is_spent_by_large(100.006, 100.0061, is_whole=False)
+            assert not shared.is_spent(100 + ms / 1000, 100.0001 + ms / 1000, LARGE, is_whole=False)
+        assert shared.is_spent(100.006, 100.0061, LARGE, is_whole=False)
         await asyncio.sleep(0)
-        assert not shared.is_spent_by_large(100.0062, 100.0069, is_whole=True)
+        assert not shared.is_spent(100.0062, 100.0069, LARGE, is_whole=True)
 
     asyncio.run(scenario())
 
@@ -88,7 +89,7 @@ def test_large_reads_that_take_long_each_are_of_one_turn() -> None:
 def test_what_began_in_an_earlier_turn_takes_nothing_of_this_one() -> None:
     async def scenario() -> None:
         shared = Turn()
-        shared.is_spent_by_large(100, 100.0001, is_whole=True)
+        shared.is_spent(100, 100.0001, LARGE, is_whole=True)
         await asyncio.sleep(0)
         shared.next(100.007)
         assert not shared.is_spent(99, 100.008)
@@ -114,13 +115,7 @@ class Flooded(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         began = perf_counter()
         sleep(0.003)
-        is_large = len(self._buffer) >= 1 << 16
-        now = perf_counter()
-        if (
-            self.turn.is_spent_by_large(began, now, is_whole=True)
-            if is_large
-            else self.turn.is_spent(began, now)
-        ):
+        if self.turn.is_spent(began, perf_counter(), nbytes):
             self.waits += 1
             self._transport.pause_reading()
             asyncio.get_running_loop().call_soon(self._read_on)
