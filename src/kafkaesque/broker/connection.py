@@ -447,8 +447,8 @@ class Connection(asyncio.BufferedProtocol):
             self._broker.slices.has_company = True
             self._respond(api, header, result)
         elif isinstance(result, _AWAITABLE):
-            # A coroutine may be long work itself.
-            if isinstance(result, asyncio.Future):
+            # A coroutine, or a task, may be long work itself.
+            if isinstance(result, asyncio.Future) and not isinstance(result, asyncio.Task):
                 self._broker.slices.has_company = True
             self._await(api, context, result, len(data))
         elif result is not None:

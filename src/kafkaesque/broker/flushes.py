@@ -2,15 +2,16 @@
 
 Somebody's acknowledgement hangs on each. A thread that has flushed needs the interpreter's lock to
 say so, and its answer takes some turns of the loop: long work that goes on meanwhile is in the way
-of both. So a slice waits until all have ended, but for a millisecond at most: while a disk, or many
-producers, keep flushes under way for longer than that, nobody waits for them again.
+of both. So a slice waits until all have ended, but for two milliseconds at most; when somebody has
+waited in vain, nobody waits again before there is none under way: a disk may hang, and of many
+producers one always flushes.
 Above: slices.py, which waits. partition.py says when a flush begins and ends.
 """
 
 import asyncio
 from collections.abc import Callable
 
-_PATIENCE_SECONDS = 0.001
+_PATIENCE_SECONDS = 0.002
 
 
 class Flushes:

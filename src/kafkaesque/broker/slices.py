@@ -5,9 +5,9 @@ the next. All long work of a broker shares one lane: in every fifth turn of the 
 taken, by whoever has waited longest. A hundred clients with large requests wait for each other;
 nobody else waits for them: a request for a few things is no long work, and one for a hundred comes
 before them, for it is done with its first slice. A request takes some turns, too, from a flush to
-its answer four: in each it would meet a slice, if there were one in each. So a slice waits for
-flushes that end soon (flushes.py), and where there are others it is short; but long work always has
-a quarter of the time.
+its answer four: in each it would meet a slice, if there were one in each. So who has had a slice
+waits for flushes that end soon, too (flushes.py), and where there are others slices are short; but
+the longer that takes, the longer is the next one.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ SHORT_SLICE_SECONDS = 0.00015
 """In company, if there was one just before. To begin one takes half as long, so for those who are
 alone it would be a waste.
 """
-_TO_OTHERS = 1 / 3
+_OF_WHAT_WAS_WAITED = 1 / 3
 _COMPANY_SECONDS = 0.05
 """So long after a request that was not long there may be the next one."""
 TURNS_PER_SLICE = 5
@@ -93,8 +93,8 @@ class Slices:
             then(loop)
 
     def _next(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._is_taken = self._somebody_waits()
-        if self._is_taken and not self._flushes.call_when_ended(partial(self._flushed, loop)):
+        goes_on = self._somebody_waits() and not self._begins_next()
+        if not (goes_on and self._flushes.call_when_ended(partial(self._flushed, loop))):
             self._give(loop)
 
     def _flushed(self, loop: asyncio.AbstractEventLoop, have_ended: bool) -> None:
@@ -118,9 +118,13 @@ class Slices:
                 queue.popleft()
         return bool(self._waiting or self._beginning)
 
-    def _longest_waiting(self) -> asyncio.Future[None]:
+    def _begins_next(self) -> bool:
+        """Whether the next slice is for somebody who has had none."""
         is_beginners = self._beginning and self._begun_in_a_row < _BEGINNERS_IN_A_ROW
-        if is_beginners or not self._waiting:
+        return bool(is_beginners) or not self._waiting
+
+    def _longest_waiting(self) -> asyncio.Future[None]:
+        if self._begins_next():
             self._begun_in_a_row += 1
             return self._beginning.popleft()
         self._begun_in_a_row = 0
@@ -180,7 +184,7 @@ class Slices:
             self._company_until = now + _COMPANY_SECONDS
         length = SLICE_SECONDS
         if now < self._company_until:
-            share = 0.0 if is_first else (now - self._slice_ended) * _TO_OTHERS
+            share = 0.0 if is_first else (now - self._slice_ended) * _OF_WHAT_WAS_WAITED
             length = min(max(SHORT_SLICE_SECONDS, share), SLICE_SECONDS)
         self._slice_ended = now + length
         return self._slice_ended

@@ -52,9 +52,12 @@ def test_who_waits_is_called_once_and_when_all_have_ended() -> None:
         flushes.ended()
         assert calls == [True]
         flushes.begun()
-        flushes.ended()
         await later(loop)
         assert calls == [True]
+        # That time has gone by since then means nothing to the next one who waits.
+        assert flushes.call_when_ended(calls.append)
+        flushes.ended()
+        assert calls == [True, True]
 
     on_still_loop(scenario)
 

@@ -364,6 +364,69 @@ def test_company_is_forgotten() -> None:
         assert runner.run(scenario()) == {10}
 
 
+def test_a_slice_that_begins_at_once_is_short_in_company() -> None:
+    """However long ago the last one was."""
+    now, ended = 0.0, list[float]()
+
+    async def turn(*, is_first: bool = False) -> None:
+        ended.append(now)
+
+    async def scenario() -> None:
+        nonlocal now
+        slices = Slices(lambda: now)
+        await _all(slices, 9)
+        for _ in range(2 * TURNS_PER_SLICE):
+            await asyncio.sleep(0)
+        now = 1.0
+        slices.has_company = True
+        slices.turn = turn  # type: ignore[method-assign]
+        async for number in slices.paced(range(100)):
+            if number >= 8:
+                now += STEP_SECONDS
+
+    asyncio.run(scenario())
+    assert ended[0] < 1 + SHORT_SLICE_SECONDS + 2 * STEP_SECONDS
+
+
+def test_who_begins_does_not_wait_for_flushes() -> None:
+    async def scenario() -> None:
+        flushes = Flushes()
+        loop, slices = asyncio.get_running_loop(), Slices(Clock(), flushes)
+        assert isinstance(loop, TurnsLoop)
+        long = asyncio.create_task(_all(slices, 1_000))
+        await asyncio.sleep(0)
+        flushes.begun()
+        began = loop.turns
+        # Its time stands still: who waited would wait for ever.
+        await asyncio.gather(*(_all(slices, 10) for _ in range(3)))
+        assert loop.turns - began < 10 * TURNS_PER_SLICE
+        assert not long.done()
+        flushes.ended()
+        await long
+
+    with asyncio.Runner(loop_factory=TurnsLoop) as runner:
+        runner.run(scenario())
+
+
+def test_after_a_wait_in_vain_the_slice_comes_at_once() -> None:
+    async def scenario() -> int:
+        flushes = Flushes()
+        loop, slices = asyncio.get_running_loop(), Slices(Clock(), flushes)
+        assert isinstance(loop, TurnsLoop)
+        flushes.begun()
+        work = asyncio.create_task(_all(slices, 8 + 4 + 4))
+        for _ in range(4 * TURNS_PER_SLICE):
+            await asyncio.sleep(0)
+        loop._now += 1
+        turn = loop.turns
+        await work
+        flushes.ended()
+        return loop.turns - turn
+
+    with asyncio.Runner(loop_factory=TurnsLoop) as runner:
+        assert runner.run(scenario()) <= 4
+
+
 def test_between_a_flush_and_its_answer_there_is_no_slice() -> None:
     async def scenario() -> None:
         flushes = Flushes()
