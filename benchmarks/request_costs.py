@@ -8,9 +8,9 @@ bytes that were in flight meanwhile. The broker is in this process and in memory
 Then, of the largest: the p99 of a good client, a durable Produce of 100 bytes every two
 milliseconds, beside an attacker who sends that request again and again, as a ratio to the p99
 beside nobody, before and after it. The broker is `kafkaesque broker`, and so is an attacker a
-process of its own. The last column is what the same attacker does with a request that is as large
+process of its own. The next column is what the same attacker does with a request that is as large
 and costs next to nothing, so what is the machine's doing and not the request's: bytes have to be
-received, too.
+received, too. With `--kafka` the last ones are those of Apache Kafka, which syncs each batch.
 """
 
 import argparse
@@ -20,13 +20,16 @@ import socket
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from multiprocessing.synchronize import Event
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.micro.connection_cases import _require
+from benchmarks.peers.apache import JAVA_FLAGS
 from tests.broker_process import BrokerProcess
+from tests.compat.apache_kafka import ApacheKafka
 from tests.request_costs import (
     KB,
     MOST,
@@ -45,6 +48,8 @@ from kafkaesque.protocol.messages.produce import ProduceResponse
 
 _EVERY_SECONDS = 0.002
 _WINDOW_SECONDS = 1.5
+_WARM_WINDOWS = 10
+"""A JVM compiles for a while."""
 _PRODUCE_VERSION = 9
 _CREATE_VERSION = 5
 
@@ -112,21 +117,54 @@ def under_attack(address: tuple[str, int], frame: bytes) -> Iterator[None]:
         attacker.kill()
 
 
-def beside(frame: bytes) -> tuple[float, float, float]:
+class Beside(NamedTuple):
     """p99 in milliseconds: alone, under attack, beside as many bytes that cost nothing."""
+
+    alone: float
+    attacked: float
+    harmless: float
+
+    @classmethod
+    def measured(cls, bootstrap: str, good: GoodClient, frame: bytes) -> "Beside":
+        host, _, port = bootstrap.partition(":")
+        before = good.p99_ms()
+        with under_attack((host, int(port)), frame):
+            attacked = good.p99_ms()
+        with under_attack((host, int(port)), harmless_frame(len(frame))):
+            harmless = good.p99_ms()
+        return cls((before + good.p99_ms()) / 2, attacked, harmless)
+
+    def __str__(self) -> str:
+        ratios = self.attacked / self.alone, self.harmless / self.alone
+        figures = f"{self.alone:>9.2f}{self.attacked:>9.2f}{ratios[0]:>7.1f}"
+        return f"{figures}{self.harmless:>10.2f}{ratios[1]:>7.1f}"
+
+
+def beside(frame: bytes) -> Beside:
     with (
         tempfile.TemporaryDirectory() as directory,
         BrokerProcess(Path(directory) / "data") as broker,
     ):
-        address = ("127.0.0.1", broker.port)
         good = GoodClient(broker.bootstrap)
         good.p99_ms()
-        before = good.p99_ms()
-        with under_attack(address, frame):
-            attacked = good.p99_ms()
-        with under_attack(address, harmless_frame(len(frame))):
-            harmless = good.p99_ms()
-        return (before + good.p99_ms()) / 2, attacked, harmless
+        return Beside.measured(broker.bootstrap, good, frame)
+
+
+@contextmanager
+def apache_kafka() -> Iterator[Callable[[bytes], Beside]]:
+    """The same beside one that has been up for a while."""
+    with tempfile.TemporaryDirectory() as directory:
+        kafka = ApacheKafka(
+            Path(directory) / "data", {"log.flush.interval.messages": "1"}, java_flags=JAVA_FLAGS
+        )
+        kafka.start()
+        try:
+            good = GoodClient(kafka.bootstrap)
+            for _ in range(_WARM_WINDOWS):
+                good.p99_ms()
+            yield lambda frame: Beside.measured(kafka.bootstrap, good, frame)
+        finally:
+            kafka.kill()
 
 
 def harmless_frame(size: int) -> bytes:
@@ -156,26 +194,34 @@ def print_costs(only: str) -> None:
             print(f"{title:58}{name:>6}{asyncio.run(held(key, path, size))}", flush=True)
 
 
-def print_good_clients(only: str) -> None:
+def print_good_clients(only: str, *, with_kafka: bool) -> None:
     heading = f"{'alone ms':>9}{'beside':>9}{'ratio':>7}{'harmless':>10}{'ratio':>7}"
-    print(f"{'request':58}{'KB':>6}{heading}")
-    ratios = []
-    for title, key, path in requests(only):
-        frame = crowded_frame(key, APIS[key].max_version, path, SIZES[MOST])
-        alone, attacked, harmless = beside(frame)
-        ratios.append(attacked / alone)
-        figures = f"{alone:>9.2f}{attacked:>9.2f}{ratios[-1]:>7.1f}"
-        figures += f"{harmless:>10.2f}{harmless / alone:>7.1f}"
-        print(f"{title:58}{len(frame) // KB:>6}{figures}", flush=True)
-    print(f"ratio of p99: median {statistics.median(ratios):.1f}, worst {max(ratios):.1f}")
+    rows: dict[str, list[Beside]] = {"ours": []}
+    with ExitStack() as stack:
+        measures: dict[str, Callable[[bytes], Beside]] = {"ours": beside}
+        if with_kafka:
+            measures["Kafka"] = stack.enter_context(apache_kafka())
+            rows["Kafka"] = []
+        print(f"{'request':58}{'KB':>6}{'   '.join([heading] * len(rows))}", flush=True)
+        for title, key, path in requests(only):
+            frame = crowded_frame(key, APIS[key].max_version, path, SIZES[MOST])
+            for name, measure in measures.items():
+                rows[name].append(measure(frame))
+            figures = "   ".join(str(of_one[-1]) for of_one in rows.values())
+            print(f"{title:58}{len(frame) // KB:>6}{figures}", flush=True)
+    for name, of_one in rows.items():
+        ratios = [row.attacked / row.alone for row in of_one]
+        median, worst = statistics.median(ratios), max(ratios)
+        print(f"{name}: ratio of p99: median {median:.1f}, worst {worst:.1f}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--only", default="", metavar="PART", help="of the name, as in 'Metadata'")
     parser.add_argument("--part", choices=("costs", "good-clients"), help="one of the two tables")
+    parser.add_argument("--kafka", action="store_true", help="good clients of Apache Kafka, too")
     arguments = parser.parse_args()
     if arguments.part != "good-clients":
         print_costs(arguments.only)
     if arguments.part != "costs":
-        print_good_clients(arguments.only)
+        print_good_clients(arguments.only, with_kafka=arguments.kafka)
