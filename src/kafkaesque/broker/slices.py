@@ -5,9 +5,9 @@ the next. All long work of a broker shares one lane: in every fifth turn of the 
 taken, by whoever has waited longest. A hundred clients with large requests wait for each other;
 nobody else waits for them: a request for a few things is no long work, and one for a hundred comes
 before them, for it is done with its first slice. A request takes some turns, too, from a flush to
-its answer four: in each it would meet a slice, if there were one in each. So who has had a slice
-waits for flushes that end soon, too (flushes.py), and where there are others slices are short; but
-the longer that takes, the longer is the next one.
+its answer four: in each it would meet a slice, if there were one in each. So long work that has had
+a slice also waits for flushes that end soon (flushes.py), and where there are others its slices are
+short. The longer it has waited, the longer is its next slice, so that it always goes on.
 """
 
 import asyncio
